@@ -32,6 +32,7 @@ from drumline.api.server import Server
 from drumline.core.new_key import KeyRequest
 from drumline.engine.engine import Engine
 from drumline.engine.options import EngineOptions
+from drumline.engine.quota_counts import QuotaCounts
 from drumline.engine.quotas import QuotaService
 from drumline.stores.no_queue import NoQueue
 from drumline.stores.sqlite import SqliteStore
@@ -94,7 +95,7 @@ async def serve(opened: Opened, pipe: Connection) -> None:
         usual = (front._door, submissions._quotas)  # noqa: SLF001
         bare = (
             Bare(ConfiguredKeys([KEY]), engine.access, clock=engine.clock),
-            NoQuotas(engine.store.tenants, engine.access.tenants, clock=engine.clock),
+            NoQuotas(engine.store.tenants, engine.access.tenants, QuotaCounts(), clock=engine.clock),
         )
         server = Server(app, port=0)
         stop = asyncio.Event()

@@ -29,6 +29,7 @@ from drumline.lifecycle.processes import run
 from drumline.lifecycle.worker_setup import assemble_worker
 from drumline.ports.gateway import Report
 from drumline.scheduler.duty import Rounds
+from drumline.scheduler.sweep import Sweeper
 from drumline.sdk.app import Drumline
 from drumline.settings import Settings
 from drumline.settings.fields import Secret
@@ -103,12 +104,15 @@ def main() -> None:
 
 
 async def _measure(settings: Settings, meter: Meter, results: dict[str, Any]) -> None:
-    wired = await wire(settings)
-    engine = wired.engine
+    directory = (await wire(settings)).shards.directory
+    engine = directory.engine
     await engine.store.migrate()
     gateway = Counting(engine)
     stop = asyncio.Event()
-    sweeping = asyncio.create_task(Rounds(wired.sweeper).run(stop)) if wired.sweeper is not None else None
+    sweeping = None
+    if directory.swept is not None:
+        sweeper = Sweeper(engine.store, directory.swept, metrics=engine.metrics)
+        sweeping = asyncio.create_task(Rounds(sweeper).run(stop))
     async with _working(gateway):
         await _run_job(engine, gateway, _fan(500))  # whatever has to warm up
         await _drain(engine, gateway, meter)

@@ -25,6 +25,7 @@ from drumline.core.task import ClaimedTask, Lane, NewTask, Submitted
 from drumline.engine.engine import Engine
 from drumline.lifecycle.processes import run
 from drumline.ports.store import ClaimRequest, Hint, Settlement
+from drumline.scheduler.sweep import Sweeper
 from drumline.settings import Settings
 from drumline.settings.fields import Secret
 from drumline.wiring import open_engine, wire
@@ -138,10 +139,10 @@ async def _claim_and_settle(settings: Settings, count: int, done: Any, ready: An
 
 async def _open_filled(settings: Settings) -> Engine:
     """Return an engine whose queue has been filled once, as the scheduler does: until then the store would choose."""
-    wired = await wire(settings)
-    if wired.sweeper is not None:
-        await wired.sweeper.pass_once()
-    return wired.engine
+    directory = (await wire(settings)).shards.directory
+    if directory.swept is not None:
+        await Sweeper(directory.store, directory.swept, metrics=directory.engine.metrics).pass_once()
+    return directory.engine
 
 
 async def _open_session(engine: Engine) -> SessionId:

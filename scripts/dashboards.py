@@ -1,4 +1,7 @@
-"""The panels of the dashboards. Gauges that every scheduler exports are taken once: the largest."""
+"""The panels of the dashboards. Gauges that every scheduler exports are taken once for each shard: the largest.
+
+The generator adds a condition on the chosen shards to every metric that has a label `shard`.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -54,23 +57,30 @@ def busiest(expression: str) -> str:
 
 def depth(state: str) -> str:
     """Return how many tasks each chosen queue has in a state."""
-    return f'max by (queue) (drumline_queue_tasks{{state="{state}", queue=~"$queue"}})'
+    return f"sum by (queue) ({tasks(state, 'queue, shard', QUEUE_IS)})"
 
 
-QUEUE = '{queue=~"$queue"}'
+def tasks(state: str, by: str, which: str = "") -> str:
+    """Return how many tasks there are in a state."""
+    conditions = ", ".join(filter(None, (f'state="{state}"', which)))
+    return f"max by ({by}) (drumline_queue_tasks{{{conditions}}})"
+
+
+QUEUE_IS = 'queue=~"$queue"'
+QUEUE = f"{{{QUEUE_IS}}}"
 OVERVIEW = Dashboard(
     "drumline-overview",
     "Drumline: overview",
     {
         "Now": (
-            stat("Due", 'sum(max by (queue) (drumline_queue_tasks{state="queued"}))', about="Tasks that could run."),
-            stat("Running", 'sum(max by (queue) (drumline_queue_tasks{state="processing"}))'),
-            stat(
-                "Later", 'sum(max by (queue) (drumline_queue_tasks{state="pending"}))', about="Due later, or blocked."
-            ),
+            stat("Due", f"sum({tasks('queued', 'queue, shard')})", about="Tasks that could run."),
+            stat("Running", f"sum({tasks('processing', 'queue, shard')})"),
+            stat("Later", f"sum({tasks('pending', 'queue, shard')})", about="Due later, or blocked."),
             stat("Oldest due", "max(drumline_queue_oldest_due_seconds)", "s"),
-            stat("Workers", "max(drumline_sessions)"),
-            stat("Dead letters", "max(drumline_dead_letters)", about="Counted up to 10,000."),
+            stat("Workers", "max(drumline_sessions)", about="A worker has its session in every shard."),
+            stat(
+                "Dead letters", "sum(max by (shard) (drumline_dead_letters))", about="Counted up to 10,000 in a shard."
+            ),
         ),
         "Work": (
             Panel(
@@ -103,7 +113,7 @@ OVERVIEW = Dashboard(
                 "Slots",
                 {
                     "all": "max(drumline_session_slots)",
-                    "busy": 'sum(max by (queue) (drumline_queue_tasks{state="processing"}))',
+                    "busy": f"sum({tasks('processing', 'queue, shard')})",
                 },
             ),
         ),
@@ -206,7 +216,11 @@ WORKERS = Dashboard(
             Panel(
                 "Event loop, 99 %", {"{{instance}}": quantile(0.99, "drumline_event_loop_lag_seconds", "instance")}, "s"
             ),
-            Panel("Silent activities", {"{{instance}} {{activity}}": "topk(10, drumline_activity_idle_seconds)"}, "s"),
+            Panel(
+                "Silent activities",
+                {"{{instance}} {{activity}} {{shard}}": "topk(10, drumline_activity_idle_seconds)"},
+                "s",
+            ),
         ),
     },
 )
@@ -229,7 +243,9 @@ BACKENDS = Dashboard(
         ),
         "Redis": (
             Panel(
-                "Answers", {"{{line}}": "min by (line) (drumline_redis_up)"}, about="1 while every process reaches it."
+                "Answers",
+                {"{{line}} {{shard}}": "min by (line, shard) (drumline_redis_up)"},
+                about="1 while every process reaches it.",
             ),
             Panel("Calls", {"{{line}}": rate("drumline_redis_seconds_count", "line")}, "ops"),
             Panel("99 %", {"{{line}}": quantile(0.99, "drumline_redis_seconds", "line")}, "s"),
@@ -239,10 +255,15 @@ BACKENDS = Dashboard(
             Panel("Passes", {"{{duty}} {{outcome}}": rate("drumline_duty_passes_total", "duty, outcome")}, "ops"),
             Panel("How long they take, 95 %", {"{{duty}}": quantile(0.95, "drumline_duty_seconds", "duty")}, "s"),
             Panel("Hints restored", {"by sweeps": rate("drumline_sweep_hints_total")}, "ops"),
-            Panel("Stock taken", {"ago": "time() - max(drumline_stock_taken_timestamp_seconds)"}, "s"),
+            Panel(
+                "Stock taken", {"{{shard}}": "time() - max by (shard) (drumline_stock_taken_timestamp_seconds)"}, "s"
+            ),
         ),
         "Events": (
-            Panel("Rows not passed on", {"{{consumer}}": "max by (consumer) (drumline_outbox_rows)"}),
+            Panel(
+                "Rows not passed on",
+                {"{{consumer}}": "sum by (consumer) (max by (consumer, shard) (drumline_outbox_rows))"},
+            ),
             Panel("Sent to Kafka", {"events": rate("drumline_relay_events_total")}, "ops"),
             Panel("Deliveries", {"{{kind}} {{outcome}}": rate("drumline_deliveries_total", "kind, outcome")}, "ops"),
             Panel("Deliveries, 95 %", {"{{kind}}": quantile(0.95, "drumline_delivery_seconds", "kind")}, "s"),
@@ -274,4 +295,70 @@ BACKENDS = Dashboard(
         ),
     },
 )
-ALL = (OVERVIEW, QUEUES, WORKERS, BACKENDS)
+SHARDS = Dashboard(
+    "drumline-shards",
+    "Drumline: shards",
+    {
+        "New work": (
+            Panel(
+                "Slots",
+                {"{{shard}}": "max by (shard) (drumline_shard_slots)"},
+                about="Of 4096: the share of new work that a shard takes. They change by `drumline shards move`.",
+            ),
+            Panel(
+                "Open",
+                {"{{shard}}": "min by (shard) (drumline_shard_open)"},
+                about="1 while every process has opened the shard's database.",
+            ),
+        ),
+        "Depth": (
+            Panel("Due", {"{{shard}}": f"sum by (shard) ({tasks('queued', 'queue, shard')})"}),
+            Panel("Running", {"{{shard}}": f"sum by (shard) ({tasks('processing', 'queue, shard')})"}),
+            Panel("Later", {"{{shard}}": f"sum by (shard) ({tasks('pending', 'queue, shard')})"}),
+            Panel("Oldest due", {"{{shard}}": "max by (shard) (drumline_queue_oldest_due_seconds)"}, "s"),
+        ),
+        "Flow": (
+            Panel(
+                "Submitted",
+                {"{{shard}}": rate("drumline_tasks_submitted_total", "shard")},
+                "ops",
+                "New tasks go where there is room: shards with as many slots should get about as many.",
+            ),
+            Panel("Completed", {"{{shard}}": rate("drumline_tasks_completed_total", "shard")}, "ops"),
+            Panel("Failed for good", {"{{shard}}": rate("drumline_tasks_failed_total", "shard")}, "ops"),
+            Panel("Waiting, 95 %", {"{{shard}}": quantile(0.95, "drumline_task_wait_seconds", "shard")}, "s"),
+            Panel("Dead letters", {"{{shard}}": "max by (shard) (drumline_dead_letters)"}),
+            Panel(
+                "Workers",
+                {"{{shard}}": "max by (shard) (drumline_sessions)"},
+                about="A worker has its session in every shard: these should be equal.",
+            ),
+        ),
+        "Databases": (
+            Panel("Calls", {"{{shard}}": rate("drumline_store_seconds_count", "shard")}, "ops"),
+            Panel("99 %", {"{{shard}}": quantile(0.99, "drumline_store_seconds", "shard")}, "s"),
+            Panel("Failed calls", {"{{shard}}": rate("drumline_store_errors_total", "shard")}, "ops"),
+            Panel("Batches", {"{{shard}} {{batch}}": rate("drumline_batch_items_count", "shard, batch")}, "ops"),
+        ),
+        "Redis": (
+            Panel("Answers", {"{{shard}}": "min by (shard) (drumline_redis_up)"}),
+            Panel("99 %", {"{{shard}}": quantile(0.99, "drumline_redis_seconds", "shard")}, "s"),
+            Panel("Hints restored", {"{{shard}}": rate("drumline_sweep_hints_total", "shard")}, "ops"),
+            Panel("The store had to choose", {"{{shard}}": rate("drumline_claim_fallbacks_total", "shard")}, "ops"),
+        ),
+        "Duties": (
+            Panel("Passes", {"{{shard}}": rate("drumline_duty_passes_total", "shard")}, "ops"),
+            Panel(
+                "Stock taken", {"{{shard}}": "time() - max by (shard) (drumline_stock_taken_timestamp_seconds)"}, "s"
+            ),
+            Panel(
+                "Not passed on",
+                {"{{shard}} {{consumer}}": "max by (shard, consumer) (drumline_outbox_age_seconds)"},
+                "s",
+                "How long events wait for each consumer of a shard's log.",
+            ),
+            Panel("Sent to Kafka", {"{{shard}}": rate("drumline_relay_events_total", "shard")}, "ops"),
+        ),
+    },
+)
+ALL = (OVERVIEW, QUEUES, SHARDS, WORKERS, BACKENDS)

@@ -1,22 +1,28 @@
-"""Make the Grafana dashboards, and the chart's copies of them and of the alert rules.
+"""Make the Grafana dashboards, and the copies of them and of the alert rules in the chart and the kustomize component.
 
 With `--check` nothing is written; the status is 1 if a file would change.
 """
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from drumline.core.metrics import SHARD_LABEL, Metrics
 from scripts.dashboards import ALL, Dashboard, Panel
 
 ROOT = Path(__file__).parents[1]
 DASHBOARDS = ROOT / "deploy" / "grafana" / "dashboards"
 RULES = ROOT / "deploy" / "prometheus" / "rules" / "drumline.yml"
 CHART_FILES = ROOT / "deploy" / "helm" / "drumline" / "files"
+MONITORING = ROOT / "deploy" / "kustomize" / "components" / "monitoring"
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 WIDTH, HEIGHT = 24, 8
+SHARDED = frozenset(family.name for family in Metrics().families() if SHARD_LABEL in family.labels)
+"""Metrics that have a label for the shard."""
+_SELECTOR = re.compile(r"\b(drumline_\w+?)((?:_bucket|_sum|_count)?)\b(\{[^}]*\})?")
 
 
 def files() -> dict[Path, str]:
@@ -24,9 +30,11 @@ def files() -> dict[Path, str]:
     made: dict[Path, str] = {}
     for dashboard in ALL:
         text = json.dumps(draw(dashboard), indent=1, ensure_ascii=False) + "\n"
-        for folder in (DASHBOARDS, CHART_FILES / "dashboards"):
+        for folder in (DASHBOARDS, CHART_FILES / "dashboards", MONITORING / "dashboards"):
             made[folder / f"{dashboard.uid}.json"] = text
-    return made | {CHART_FILES / "rules.yml": RULES.read_text(encoding="utf-8")}
+    return made | dict.fromkeys(
+        (CHART_FILES / "rules.yml", MONITORING / "rules.yml"), RULES.read_text(encoding="utf-8")
+    )
 
 
 def draw(dashboard: Dashboard) -> dict[str, Any]:
@@ -34,22 +42,9 @@ def draw(dashboard: Dashboard) -> dict[str, Any]:
     variables: list[dict[str, Any]] = [
         {"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus", "current": {}}
     ]
+    variables.append(_variable("shard", "Shard"))
     if dashboard.has_queue:
-        query = {"query": "label_values(drumline_queue_tasks, queue)", "refId": "queues"}
-        variables.append(
-            {
-                "name": "queue",
-                "label": "Queue",
-                "type": "query",
-                "datasource": SOURCE,
-                "query": query,
-                "refresh": 2,
-                "multi": True,
-                "includeAll": True,
-                "allValue": ".*",
-                "current": {"text": "All", "value": "$__all"},
-            }
-        )
+        variables.append(_variable("queue", "Queue"))
     return {
         "uid": dashboard.uid,
         "title": dashboard.title,
@@ -63,6 +58,35 @@ def draw(dashboard: Dashboard) -> dict[str, Any]:
         ],
         "templating": {"list": variables},
         "panels": list(_placed(dashboard)),
+    }
+
+
+def of_chosen_shards(expression: str) -> str:
+    """Return an expression in which metrics with a label for the shard are those of the shards that are chosen."""
+
+    def chosen(match: re.Match[str]) -> str:
+        name, suffix, conditions = match.groups()
+        if name not in SHARDED:
+            return match[0]
+        inner = ", ".join(filter(None, ((conditions or "").strip("{}"), f'{SHARD_LABEL}=~"${SHARD_LABEL}"')))
+        return f"{name}{suffix}{{{inner}}}"
+
+    return _SELECTOR.sub(chosen, expression)
+
+
+def _variable(name: str, label: str) -> dict[str, Any]:
+    """Return a choice among the values of a label."""
+    return {
+        "name": name,
+        "label": label,
+        "type": "query",
+        "datasource": SOURCE,
+        "query": {"query": f"label_values(drumline_queue_tasks, {name})", "refId": f"{name}s"},
+        "refresh": 2,
+        "multi": True,
+        "includeAll": True,
+        "allValue": ".*",
+        "current": {"text": "All", "value": "$__all"},
     }
 
 
@@ -94,7 +118,12 @@ def _grid(x: int, y: int, width: int, height: int) -> dict[str, int]:
 
 def _panel(panel: Panel, number: int, place: dict[str, int]) -> dict[str, Any]:
     targets = [
-        {"refId": chr(65 + place), "datasource": SOURCE, "expr": expression, "legendFormat": legend or "__auto"}
+        {
+            "refId": chr(65 + place),
+            "datasource": SOURCE,
+            "expr": of_chosen_shards(expression),
+            "legendFormat": legend or "__auto",
+        }
         for place, (legend, expression) in enumerate(panel.targets.items())
     ]
     return {

@@ -10,8 +10,8 @@ server also on its own port, to keys with `system:read`. [Observe](../how-to/obs
 
 Labels that users choose are bounded: the first few hundred queues and tasks have their names, the rest is counted as
 `other`. Tasks are counted once, by the scheduler that reads the event log: sum them over all processes. Gauges of
-queues, workers and the event log are reported by every scheduler: use the maximum. All others belong to the process
-that reports them.
+queues, workers and the event log are reported by every scheduler: use the maximum, for each `shard`. All others belong
+to the process that reports them. `shard` is `main` in an installation with one database.
 
 | name | kind | labels | meaning |
 |---|---|---|---|

@@ -67,6 +67,8 @@ def _fields(parameters: list[Schema]) -> str:
 def _type(schema: Schema, indent: str) -> str:
     if "$ref" in schema:
         return str(schema["$ref"].rpartition("/")[2])
+    if "allOf" in schema and "type" not in schema:
+        return " & ".join(_type(part, indent) for part in schema["allOf"])
     literals = [schema["const"]] if "const" in schema else schema.get("enum")
     if literals is not None:
         return " | ".join(_literal(value) for value in literals)

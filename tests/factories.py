@@ -14,19 +14,35 @@ from drumline.core.ids import IdSource, SessionId, TaskId
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
 from drumline.core.session import Beat, SessionSpec, TaskType
+from drumline.core.slots import SLOTS, slot_of_key
 from drumline.core.state import Act, State
-from drumline.core.task import ClaimedTask, Submitted, TaskRequest, accept
+from drumline.core.task import ClaimedTask, NewTask, Submitted, TaskRequest, accept
 from drumline.ports.store import Claim, ClaimRequest, Settled, Settlement, Store
 
 _random = Random(20)
-_ids = IdSource(ManualClock().now, _random)
+IDS = IdSource(ManualClock().now, _random)
 _numbers = count(1)
+_slots = [count()]
 
 OOPS = ErrorInfo("ValueError", "oops")
 
 
-def new_id() -> TaskId:
-    return _ids.next()
+def new_id(slot: int | None = None) -> TaskId:
+    """Return a new id in a slot, or in the next one: each in another, as if many processes had made them."""
+    made = IDS.next()
+    return TaskId(f"{made[:20]}{(next(_slots[0]) if slot is None else slot) % SLOTS:03x}{made[23:]}")
+
+
+def restart_slots() -> None:
+    """Let the next id be in the first slot: what a test does then does not depend on the tests before it."""
+    _slots[0] = count()
+
+
+def accepted(name: str = "work", payload: Any = None, *, tenant: str = "default", **fields: Any) -> NewTask:
+    """Return a task that can be stored, in the slot of its key if it has one."""
+    key = fields.get("idempotency_key")
+    own = new_id(None if key is None else slot_of_key(tenant, key))
+    return accept(request(name, payload, **fields), id=own, tenant=tenant)
 
 
 def request(name: str = "work", payload: Any = None, **fields: Any) -> TaskRequest:
@@ -34,7 +50,7 @@ def request(name: str = "work", payload: Any = None, **fields: Any) -> TaskReque
 
 
 async def submit(store: Store, name: str = "work", *, tenant: str = "default", **fields: Any) -> TaskId:
-    (answer,) = await store.submit([accept(request(name, **fields), id=new_id(), tenant=tenant)])
+    (answer,) = await store.submit([accepted(name, tenant=tenant, **fields)])
     assert isinstance(answer, Submitted)
     return answer.id
 

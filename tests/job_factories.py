@@ -9,6 +9,7 @@ from drumline.core.accept_job import accept_job
 from drumline.core.codec import encode
 from drumline.core.ids import JobId, SessionId, TaskId
 from drumline.core.job import JobCounts, JobRequest, JobStatus, JobTaskRequest, JobView, NewJob, NodeView, RunIf
+from drumline.core.slots import slot_of, slot_of_key
 from drumline.core.state import Act, State
 from drumline.core.task import ClaimedTask
 from drumline.ports.jobs import SubmittedJob
@@ -39,7 +40,9 @@ def job_of(
         for key, parents in needs.items()
     }
     request = JobRequest(**({"name": "job"} | fields), tasks=tasks)
-    return accept_job(request, id=JobId(new_id()), new_id=new_id, tenant=tenant)
+    key = request.idempotency_key
+    own = JobId(new_id(None if key is None else slot_of_key(tenant, key)))
+    return accept_job(request, id=own, new_id=lambda: new_id(slot_of(own)), tenant=tenant)
 
 
 async def submit_job(store: Store, job: NewJob | None = None) -> SubmittedJob:

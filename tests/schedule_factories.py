@@ -13,10 +13,11 @@ from drumline.core.ids import ScheduleId
 from drumline.core.job import JobRequest, JobTaskRequest
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.schedule import NewSchedule, RunState, RunView, ScheduleRequest, ScheduleView
+from drumline.core.slots import slot_of_key
 from drumline.core.task import TaskRequest
 from drumline.ports.schedules import Fired, FireOrder
 from drumline.ports.store import Store
-from tests.factories import new_id
+from tests.factories import IDS, new_id
 
 START = Instant(1_699_999_980_000)
 """The minute in which `ManualClock` starts, 20 seconds before its time."""
@@ -39,7 +40,8 @@ def job_request(name: str = "report") -> JobRequest:
 
 
 def new_schedule(now: Instant, name: str = "nightly", *, tenant: str = "default", **fields: Any) -> NewSchedule:
-    return accept_schedule(schedule_request(name, **fields), id=ScheduleId(new_id()), now=now, tenant=tenant)
+    own = ScheduleId(new_id(slot_of_key(tenant, name)))
+    return accept_schedule(schedule_request(name, **fields), id=own, now=now, tenant=tenant)
 
 
 async def add(store: Store, clock: ManualClock, name: str = "nightly", **fields: Any) -> ScheduleView:
@@ -50,7 +52,7 @@ async def add(store: Store, clock: ManualClock, name: str = "nightly", **fields:
 
 
 def order(*, limit: int = 100, absence: Absence | None = None, limits: Limits = DEFAULT_LIMITS) -> FireOrder:
-    return FireOrder(limit=limit, new_id=new_id, absence=absence, limits=limits)
+    return FireOrder(limit=limit, ids=IDS, absence=absence, limits=limits)
 
 
 async def fire(store: Store, **how: Any) -> Fired:

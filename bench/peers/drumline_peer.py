@@ -9,25 +9,30 @@ from typing import Any
 
 from harness import POSTGRES_URL, REDIS_URL, Peer, Producer, main, tally
 
-from drumline.core.errors import Fenced
-from drumline.core.state import State
+from drumline.core.errors import Unavailable
 from drumline.engine.engine import Engine
-from drumline.engine.gateway import LocalGateway
+from drumline.engine.gateway import gateway_of
 from drumline.lifecycle.processes import run, run_migrate, run_scheduler
 from drumline.lifecycle.worker_setup import assemble_worker
-from drumline.ports.gateway import Report
+from drumline.ports.gateway import Acknowledged, Report, ServerGateway
 from drumline.sdk.app import Drumline
 from drumline.sdk.locate import Direct
 from drumline.settings import Settings
 from drumline.settings.fields import Secret
-from drumline.wiring import open_engine
+from drumline.wiring import wire
 from drumline.worker.executors.catalogue import BuiltIn
 from drumline.worker.options import WorkerOptions
 
 CONCURRENCY = int(os.environ.get("DRUMLINE_BENCH_CONCURRENCY", "500"))
 WITHOUT_REDIS = bool(os.environ.get("DRUMLINE_BENCH_WITHOUT_REDIS"))
 
-settings = Settings(store_url=Secret(POSTGRES_URL), queue_url=None if WITHOUT_REDIS else Secret(REDIS_URL))
+SECRET_KEY = os.environ.get("DRUMLINE_SECRET_KEY")
+
+settings = Settings(
+    store_url=Secret(POSTGRES_URL),
+    queue_url=None if WITHOUT_REDIS else Secret(REDIS_URL),
+    secret_key=None if SECRET_KEY is None else Secret(SECRET_KEY),
+)
 app = Drumline("bench", direct=Direct(store=POSTGRES_URL, queue=None if WITHOUT_REDIS else REDIS_URL))
 
 
@@ -38,14 +43,17 @@ async def noop(sent_ns: int) -> None:
         tally.keep_delay(sent_ns)
 
 
-class CountingGateway(LocalGateway):
-    """Counts tasks once their settlement is committed, not when they have run."""
+def counting(gateway: ServerGateway) -> ServerGateway:
+    """Let a gateway count tasks once their settlement is committed, not when they have run."""
+    settle = gateway.settle
 
-    async def settle(self, reports: Sequence[Report]) -> list[State | Fenced]:
-        """Settle, then count."""
-        answers = await super().settle(reports)
-        tally.add(len(answers))
+    async def counted(reports: Sequence[Report]) -> Sequence[Acknowledged]:
+        answers = await settle(reports)
+        tally.add(sum(not isinstance(answer, Unavailable) for answer in answers))
         return answers
+
+    gateway.settle = counted  # type: ignore[method-assign]
+    return gateway
 
 
 @asynccontextmanager
@@ -63,15 +71,17 @@ def work() -> None:
     """Run one worker on the engine's own backends."""
 
     async def working() -> None:
-        engine: Engine = await open_engine(settings)
+        wired = await wire(settings)
+        engine: Engine = wired.engine
         stop = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
         options = WorkerOptions(capacity=CONCURRENCY, grace=1.0)
-        worker = assemble_worker(CountingGateway(engine), [app], options, BuiltIn(http=False, pdf=False))
-        listening = asyncio.create_task(engine.listen(), name="hear wake-ups")
+        worker = assemble_worker(counting(gateway_of(engine)), [app], options, BuiltIn(http=False, pdf=False))
+        listening = {asyncio.create_task(shard.engine.listen(), name="hear wake-ups") for shard in wired.shards}
         await worker.run(stop)
-        listening.cancel()
-        await asyncio.wait({listening})
+        for each in listening:
+            each.cancel()
+        await asyncio.wait(listening)
         await engine.close()
 
     run(working())

@@ -1,16 +1,21 @@
 """Remote workers as light as can be: the worker protocol over two bare connections each, all in one event loop."""
 
 import asyncio
-import json
 import random
+import resource
+import sys
 import time
 from collections import Counter
-from typing import Any, Final
+from typing import Any, Final, cast
+
+import msgspec
+import uvloop
 
 BEAT_EVERY: Final = 5.0
 WAIT: Final = 20
 RUN_SECONDS: Final = (0.02, 0.3)
 AT_ONCE: Final = 50
+FILES: Final = 20_000
 SESSIONS: Final = "/api/v1/worker/sessions"
 
 
@@ -18,39 +23,63 @@ class Refused(Exception):
     """The server answered with an error."""
 
 
-class Wire:
-    """One connection that is kept."""
+class Wire(asyncio.Protocol):
+    """One connection that is kept; a request at a time."""
 
     def __init__(self, port: int, key: str) -> None:
         self._port = port
         self._head = f"Host: 127.0.0.1\r\nX-API-Key: {key}\r\nContent-Type: application/json\r\n"
-        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._transport: asyncio.Transport | None = None
         self._turn = asyncio.Lock()
+        self._answer: asyncio.Future[tuple[int, bytes]] | None = None
+        self._received = b""
 
     async def ask(self, method: str, path: str, said: Any = None) -> Any:
         """Send a request and return its answer; a wire that breaks raises."""
         async with self._turn:
-            if self._streams is None:
-                self._streams = await asyncio.open_connection("127.0.0.1", self._port, limit=1 << 20)
-            reader, writer = self._streams
-            body = b"" if said is None else json.dumps(said).encode()
+            loop = asyncio.get_running_loop()
+            if self._transport is None:
+                await loop.create_connection(lambda: self, "127.0.0.1", self._port)
+            body = b"" if said is None else msgspec.json.encode(said)
             head = f"{method} {path} HTTP/1.1\r\n{self._head}Content-Length: {len(body)}\r\n\r\n"
-            writer.write(head.encode() + body)
-            return await self._answer(reader)
-
-    async def _answer(self, reader: asyncio.StreamReader) -> Any:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
-        status = int(head.split(" ", 2)[1])
-        length = next((int(line[15:]) for line in head.split("\r\n") if line.startswith("content-length:")), 0)
-        content = await reader.readexactly(length)
+            self._answer = loop.create_future()
+            if self._transport is None:
+                raise ConnectionResetError
+            self._transport.write(head.encode() + body)
+            status, content = await self._answer
         if status >= 300:
             raise Refused(f"{status} {content[:200]!r}")
-        return json.loads(content) if content else None
+        return msgspec.json.decode(content) if content else None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the connection."""
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's are none by name
+
+    def data_received(self, data: bytes) -> None:
+        """Give the answer to who asked, when it is complete."""
+        self._received += data
+        end = self._received.find(b"\r\n\r\n")
+        if end < 0:
+            return
+        head = self._received[:end].lower()
+        at = head.find(b"content-length:")
+        length = 0 if at < 0 else int(head[at + 15 :].split(b"\r\n", 1)[0])
+        if len(self._received) < end + 4 + length:
+            return
+        content, self._received = self._received[end + 4 : end + 4 + length], b""
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result((int(head[9:12]), content))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Fail what waits for an answer."""
+        self._transport = None
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(error or ConnectionResetError("hung up"))
 
     def close(self) -> None:
         """Hang up."""
-        if self._streams is not None:
-            self._streams[1].close()
+        if self._transport is not None:
+            self._transport.close()
 
 
 class Fleet:
@@ -67,10 +96,10 @@ class Fleet:
         self.submitted = 0
         self.done = 0
 
-    async def open(self, count: int) -> None:
+    async def open(self, count: int, first: int = 0) -> None:
         """Register so many workers, some at a time."""
         room = asyncio.Semaphore(AT_ONCE)
-        self._members = [Member(self, number) for number in range(count)]
+        self._members = [Member(self, number) for number in range(first, first + count)]
 
         async def open_one(member: "Member") -> None:
             async with room:
@@ -87,11 +116,10 @@ class Fleet:
         return self._chance.uniform(low, high)
 
     async def work(self) -> None:
-        """Let all of them work, until cancelled."""
+        """Let all of them claim, until cancelled."""
         try:
             async with asyncio.TaskGroup() as group:
                 for member in self._members:
-                    group.create_task(member.beat())
                     group.create_task(member.claim())
         except asyncio.CancelledError:
             return
@@ -105,23 +133,20 @@ class Fleet:
         for turn in range(int(rate * seconds)):
             await asyncio.sleep(max(0.0, began + turn / rate - loop.time()))
             said = {"name": "noop", "payload": {"sent_ns": time.time_ns()}}
-            sending = asyncio.create_task(wires[turn % len(wires)].ask("POST", "/api/v1/tasks", said))
+            sending = asyncio.create_task(self._submit(wires[turn % len(wires)], said))
             under_way.add(sending)
             sending.add_done_callback(under_way.discard)
-            self.submitted += 1
         await asyncio.gather(*under_way)
         for wire in wires:
             wire.close()
 
-    async def all_done(self, seconds: float) -> bool:
-        """Wait until what was submitted is done, at most this long."""
+    async def _submit(self, wire: Wire, said: dict[str, Any]) -> None:
         try:
-            async with asyncio.timeout(seconds):
-                while self.done < self.submitted:  # noqa: ASYNC110 - two thousand would have to tell
-                    await asyncio.sleep(0.1)
-        except TimeoutError:
-            return False
-        return True
+            await wire.ask("POST", "/api/v1/tasks", said)
+        except (OSError, EOFError, Refused) as error:
+            self.troubles[f"submit: {type(error).__name__} {error}"[:120]] += 1
+        else:
+            self.submitted += 1
 
     async def close(self) -> None:
         """Let all of them leave in order."""
@@ -145,11 +170,13 @@ class Member:
         self._path = ""
         self._held: dict[str, Any] = {}
         self._running: set[asyncio.Task[None]] = set()
+        self._beating: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """Register."""
         said = {"types": [{"name": "noop"}], "capacity": 4, "host": "fleet", "pid": self._number}
         self._path = f"{SESSIONS}/{(await self._talks.ask('POST', SESSIONS, said))['session']}"
+        self._beating = asyncio.create_task(self.beat())
 
     async def beat(self) -> None:
         """Beat every five seconds, until cancelled."""
@@ -185,6 +212,8 @@ class Member:
 
     async def close(self) -> None:
         """Leave in order."""
+        if self._beating is not None:
+            self._beating.cancel()
         self._polls.close()  # hangs up in the middle of a poll
         wire = self._fleet.wire(self._number)
         await wire.ask("DELETE", self._path)
@@ -207,3 +236,34 @@ class Member:
 
     def _trouble(self, what: str, error: Exception) -> None:
         self._fleet.troubles[f"{what}: {type(error).__name__} {error}"[:120]] += 1
+
+
+async def _serve(ports: list[int], key: str, first: int, count: int) -> None:
+    """Be a part of the fleet, told by lines what to do: open, then work, and when told to stop, leave and tell all."""
+    fleet = Fleet(ports, key)
+    loop = asyncio.get_running_loop()
+    commands = asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(commands), sys.stdin)
+    await fleet.open(count, first)
+    print("opened", flush=True)
+    await commands.readline()
+    working = asyncio.create_task(fleet.work())
+    await commands.readline()
+    working.cancel()
+    await working
+    await fleet.close()
+    told = {"latencies": fleet.latencies, "beats": fleet.beats, "troubles": fleet.troubles, "done": fleet.done}
+    print(msgspec.json.encode(told).decode(), flush=True)
+
+
+def main() -> None:
+    """Run the workers that the command line names: ports, key, number of the first, and how many."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, FILES), hard))
+    ports, key, first, count = sys.argv[1:]
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve([int(port) for port in ports.split(",")], key, int(first), int(count)))
+
+
+if __name__ == "__main__":
+    main()

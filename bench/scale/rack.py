@@ -47,6 +47,10 @@ class Scale:
     minutes: float = 30.0
     rate: float | None = None
     retention: float = 0.0
+    tasks: int | None = None
+    workers: int | None = None
+    servers: int | None = None
+    seconds: float | None = None
 
     def of(self, count: int) -> int:
         """Return a number of things: all of them, or a tenth."""
@@ -197,29 +201,34 @@ class Window:
         return spent | ({"client": time.process_time()} if self.has_own else {})
 
 
-def drain(system: System, count: int, wanted: int = 0) -> dict[str, float]:
-    """Let workers loose on `count` tasks that are due, and measure from when all of them are at work."""
+def drain(system: System, count: int, wanted: int = 0, *, warm: int = 0) -> dict[str, float]:
+    """Let workers loose on `count` tasks that are due, and measure from when all of them are at work.
+
+    Not before `warm` tasks are completed: connections are opened and statements planned by then.
+    """
     with system.workers() as crew:
         crew.await_work()
+        crew.await_completed(warm)
         first = crew.completed()
         window = Window(pids=system.pids() | {"workers": crew.workers})
         crew.await_completed(wanted or count)
         return window.end(crew.completed() - first)
 
 
-def submit(system: System, count: int) -> dict[str, float]:
-    """Submit tasks in bulk from this process, and measure it."""
-    return asyncio.run(_submit(system, count))
+def submit(system: System, count: int, *, warm: int = BATCH) -> dict[str, float]:
+    """Submit tasks in bulk from this process, and measure it after the first `warm`, which open connections."""
+    return asyncio.run(_submit(system, count, warm))
 
 
-async def _submit(system: System, count: int) -> dict[str, float]:
+async def _submit(system: System, count: int, warm: int) -> dict[str, float]:
     async with system.engine() as engine:
         requests = requests_for([None] * BATCH)
-        await engine.submissions.submit_many(requests)  # opens connections and plans statements
-        window = Window(pids=system.pids(), has_own=True)
-        for _ in range(count // BATCH - 1):
+        for _ in range(warm // BATCH):
             await engine.submissions.submit_many(requests)
-        return window.end(count - BATCH)
+        window = Window(pids=system.pids(), has_own=True)
+        for _ in range((count - warm) // BATCH):
+            await engine.submissions.submit_many(requests)
+        return window.end(count - warm)
 
 
 async def schedule(engine: Engine, dues: Sequence[float]) -> None:

@@ -1,4 +1,4 @@
-"""Half a million tasks for later: Redis never hears of them, nothing slows down, and those due begin on time."""
+"""Half a million tasks for later, or `--tasks`: Redis never hears of them, nothing slows down, none begins late."""
 
 import asyncio
 import random
@@ -13,6 +13,8 @@ from bench.services import Redis, postgres, redis
 
 COUNT: Final = 500_000
 SOONEST, LATEST = 15 * 60.0, 8 * 3600.0
+SUBMITTED: Final = 5_000
+"""Tasks a second that are surely submitted: none may be due before the last is measured."""
 RATE: Final = 100
 SECONDS: Final = 30
 BEYOND: Final = 400.0
@@ -28,23 +30,24 @@ def run(scale: Scale) -> dict[str, Any]:
         full = System(name="full", server=server, broker=other)
         empty.create()
         full.create()
-        swept_from = time.time() + BEYOND
+        swept_from = time.time() + BEYOND + _count(scale) / (2 * SUBMITTED)
         memory = _fill(full, other, scale, swept_from)
         speed = compare(empty, full, rounds=4 if scale.quick else 6, tasks=60_000 if scale.quick else 100_000)
         pushed = _lateness(full, time.time() + 5, submit=True)
         say(f"lateness of tasks that were offered when submitted: {pushed}")
         swept = {} if scale.quick else _lateness(full, swept_from, submit=False)
     lateness = {"pushed_ms": pushed, "swept_ms": swept}
-    return {"tasks": scale.of(COUNT), "redis": memory, **speed, **lateness, "holds": _holds(memory, speed, lateness)}
+    return {"tasks": _count(scale), "redis": memory, **speed, **lateness, "holds": _holds(memory, speed, lateness)}
 
 
 def _fill(system: System, broker: Redis, scale: Scale, swept_from: float) -> dict[str, Any]:
     before = _memory(broker)
-    count = scale.of(COUNT)
+    count = _count(scale)
+    soonest = SOONEST + count / SUBMITTED
     say(f"scheduling {count:,} tasks")
     chance = random.Random(7)
     began = time.perf_counter()
-    asyncio.run(_schedule(system, [time.time() + chance.uniform(SOONEST, LATEST) for _ in range(count)]))
+    asyncio.run(_schedule(system, [time.time() + chance.uniform(soonest, soonest + LATEST) for _ in range(count)]))
     seconds = time.perf_counter() - began
     after = _memory(broker)
     say(f"{count / seconds:,.0f} a second; Redis had {before}, now {after}; waiting for the read model to forget")
@@ -52,6 +55,10 @@ def _fill(system: System, broker: Redis, scale: Scale, swept_from: float) -> dic
     settled = _memory(broker)
     asyncio.run(_schedule(system, _dues(swept_from)))
     return {"schedule_per_s": round(count / seconds), "before": before, "after": after, "settled": settled}
+
+
+def _count(scale: Scale) -> int:
+    return scale.of(COUNT) if scale.tasks is None else scale.tasks
 
 
 async def _schedule(system: System, dues: list[float]) -> None:

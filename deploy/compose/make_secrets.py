@@ -4,6 +4,11 @@
                store-url, queue-url              redis/     redis.conf
     grafana/   password
 
+With compose.shards.yaml, for a further shard such as pg2; its addresses are seen by the step that adds it alone:
+
+    shards/    pg2: its addresses                postgres-pg2/  password
+                                                 redis-pg2/     redis.conf
+
 What is there already stays as it is, so that the database goes on knowing its password.
 """
 
@@ -28,8 +33,22 @@ def make_secrets(root: Path) -> list[str]:
         "drumline/store-url": f"postgresql://drumline:{database}@postgres:5432/drumline",
         "drumline/queue-url": f"redis://:{queue}@redis:6379/0",
     }
+    for folder in sorted(root.glob("postgres-*")):
+        wanted |= _of_shard(root, folder.name.removeprefix("postgres-"))
     written = [name for name, text in wanted.items() if _write_once(root / name, text)]
     return sorted(written)
+
+
+def _of_shard(root: Path, name: str) -> dict[str, str]:
+    """Return the secrets of a further shard."""
+    database = _kept(root / f"postgres-{name}" / "password") or _random()
+    queue = (_kept(root / f"redis-{name}" / "redis.conf") or "").removeprefix("requirepass ") or _random()
+    store_url = f"postgresql://drumline:{database}@postgres-{name}:5432/drumline"
+    return {
+        f"postgres-{name}/password": database,
+        f"redis-{name}/redis.conf": f"requirepass {queue}",
+        f"shards/{name}": f"{store_url}\nredis://:{queue}@redis-{name}:6379/0",
+    }
 
 
 def _write_once(path: Path, text: str) -> bool:

@@ -8,24 +8,36 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+import structlog
 from msgspec.structs import replace
 
 from drumline.core.duration import millis
-from drumline.core.errors import Invalid
+from drumline.core.errors import Conflict, Invalid, Unavailable
+from drumline.core.metrics import Metrics
 from drumline.core.redaction import Redaction
+from drumline.core.shard_map import DIRECTORY
 from drumline.engine.engine import Engine
 from drumline.engine.options import EngineOptions, SignInOptions
 from drumline.ports.bus import Bus, Channel
+from drumline.ports.queue import Queue, SweptQueue
+from drumline.ports.read_model import ReadModel
+from drumline.ports.shards import ShardIdentity, ShardRow
+from drumline.ports.store import Store
 from drumline.ports.tracing import NO_TRACER, Tracer
-from drumline.scheduler.sweep import Sweeper
 from drumline.sdk.locate import ServerLocation
 from drumline.settings.convert import policy_of
 from drumline.settings.fields import Secret, Settings
 from drumline.settings.secret_key import box_of
 from drumline.settings.sources import check_runtime
+from drumline.shards.front import FrontEngine
+from drumline.shards.read_model import RoutedReadModel
+from drumline.shards.service import ShardReach, ShardService, open_urls
+from drumline.shards.shard_set import Shard, ShardSet, lone
+from drumline.shards.view import shard_view
 from drumline.stores.no_queue import NoQueue
 
 if TYPE_CHECKING:
+    from drumline.ports.limiter import Limiter
     from drumline.remote import RemoteGateway
 
 SERVER_FLIGHTS = 2
@@ -34,15 +46,17 @@ DEFAULT_SIGN_IN = SignInOptions()
 ENVELOPE = 10_000
 """Bytes that Kafka adds to a message at most: its key, headers and lengths."""
 
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
-class Wired(NamedTuple):
-    """An engine, and the duty that its queue needs, if it has one that can lose hints."""
+
+class Opened(NamedTuple):
+    """The engine of an installation, and the shards behind it."""
 
     engine: Engine
-    sweeper: Sweeper | None = None
+    shards: ShardSet
 
 
-async def wire(settings: Settings, *, tracer: Tracer = NO_TRACER, sign_in: SignInOptions = DEFAULT_SIGN_IN) -> Wired:
+async def wire(settings: Settings, *, tracer: Tracer = NO_TRACER, sign_in: SignInOptions = DEFAULT_SIGN_IN) -> Opened:
     """Return an engine on the backends that the settings name; a server's schema is left as it is."""
     policy = policy_of(settings.access)
     options = EngineOptions(
@@ -63,7 +77,8 @@ async def wire(settings: Settings, *, tracer: Tracer = NO_TRACER, sign_in: SignI
     from drumline.stores.sqlite import SqliteStore  # noqa: PLC0415
 
     store = await SqliteStore.open(path, metrics=options.metrics)
-    return Wired(Engine(store, NoQueue(), options))
+    engine = Engine(store, NoQueue(), options)
+    return Opened(engine, lone(engine))
 
 
 async def open_engine(settings: Settings) -> Engine:
@@ -76,30 +91,121 @@ async def embedded_engine(place: ServerLocation) -> Engine:
     if place.direct is None:
         return await open_engine(Settings(data=place.data))
     queue = None if place.direct.queue is None else Secret(place.direct.queue)
-    return await open_engine(Settings(data=place.data, store_url=Secret(place.direct.store), queue_url=queue))
+    engine = await open_engine(Settings(data=place.data, store_url=Secret(place.direct.store), queue_url=queue))
+    if isinstance(engine, FrontEngine):
+        engine.follow_shards()
+    return engine
 
 
-async def _on_postgres(settings: Settings, options: EngineOptions) -> Wired:
+async def open_postgres(url: str, *, metrics: Metrics | None = None) -> Store:
+    """Return the store at an address of a PostgreSQL."""
     with _explained("postgres", "PostgreSQL as the store"):
-        from drumline.stores.postgres import NotifyQueue, PostgresStore  # noqa: PLC0415
-    url = str(settings.store_url).replace("postgres://", "postgresql://", 1)
-    metrics = options.metrics
-    store = await PostgresStore.open(url, metrics=metrics)
-    options = replace(options, parallel=SERVER_FLIGHTS)
-    if settings.queue_url is None:
-        return Wired(Engine(store, NotifyQueue(url), options))
+        from drumline.stores.postgres import PostgresStore  # noqa: PLC0415
+    return await PostgresStore.open(url.replace("postgres://", "postgresql://", 1), metrics=metrics)
+
+
+async def open_shard(settings: Settings, row: ShardRow, directory: Shard, options: EngineOptions) -> Shard:
+    """Return a further shard as the directory lists it, on backends of its own; `options` are those of the directory.
+
+    Without a queue of its own it shares the directory's Redis, under a hash tag of its own. A database that is not the
+    one which the directory means is refused: an address may have come to lead elsewhere.
+    """
+    store_url, queue_url = open_urls(options.box, row)
+    metrics = options.metrics.of_shard(row.name)
+    store = await open_postgres(store_url, metrics=metrics)
     try:
-        with _explained("redis", "Redis as the queue"):
-            from drumline.redis import RedisLimiter, RedisQueue, RedisReadModel  # noqa: PLC0415
-        url, prefix = settings.queue_url, settings.queue_prefix
-        queue = await RedisQueue.open(url, prefix=prefix, metrics=metrics)
-        read_model = await RedisReadModel.open(url, prefix=prefix, metrics=metrics)
-        limiter = await RedisLimiter.open(url, prefix=prefix, metrics=metrics)
+        await _check_identity(row.name, store, directory.store)
+        url = queue_url or settings.queue_url
+        queues = _notify_queue(store_url) if url is None else await _redis_queues(settings, url, row.name, metrics)
     except BaseException:
         await store.close()
         raise
-    engine = Engine(store, queue, replace(options, read_model=read_model, limiter=limiter))
-    return Wired(engine, Sweeper(store, queue, metrics=metrics))
+    options = replace(options, metrics=metrics, read_model=queues.read_model, parallel=SERVER_FLIGHTS)
+    engine = Engine(shard_view(store, directory.store), queues.queue, options)
+    return Shard(row.name, engine, store, queues.swept)
+
+
+async def _check_identity(name: str, store: Store, directory: Store) -> None:
+    here, own = await directory.slots.identity(), await store.slots.identity()
+    if here is None or own != ShardIdentity(name, here.directory):
+        told = "no shard" if own is None else f"{own.name} of the installation {own.directory}"
+        raise Conflict(f"the database of the shard {name} is {told}", field="store_url")
+
+
+async def _on_postgres(settings: Settings, options: EngineOptions) -> Opened:
+    options = replace(options, parallel=SERVER_FLIGHTS)
+    directory = await _open_directory(settings, options)
+    shards = ShardSet(
+        directory, open_shard=lambda row: open_shard(settings, row, directory, options), clock=options.clock
+    )
+    front = replace(
+        options,
+        limiter=await _open_limiter(settings, options.metrics),
+        read_model=None if directory.engine.read_model is None else RoutedReadModel(shards),
+    )
+    engine = FrontEngine(shards, front, ShardService(shards, options.box, _reach(settings)))
+    try:
+        await shards.refresh()
+    except Unavailable as error:  # perhaps the schema is older than this version, and is about to be migrated
+        log.warning("shards.not_read", error=error.message)
+    except BaseException:
+        await engine.close()
+        raise
+    return Opened(engine, shards)
+
+
+async def _open_directory(settings: Settings, options: EngineOptions) -> Shard:
+    url = str(settings.store_url)
+    store = await open_postgres(url, metrics=options.metrics)
+    try:
+        if settings.queue_url is None:
+            queues = _notify_queue(url)
+        else:
+            queues = await _redis_queues(settings, settings.queue_url, DIRECTORY, options.metrics)
+    except BaseException:
+        await store.close()
+        raise
+    return Shard(
+        DIRECTORY, Engine(store, queues.queue, replace(options, read_model=queues.read_model)), store, queues.swept
+    )
+
+
+async def _open_limiter(settings: Settings, metrics: Metrics) -> "Limiter | None":
+    """Return what limits requests together with other servers: the directory's Redis, if it has one."""
+    if settings.queue_url is None:
+        return None
+    from drumline.redis import RedisLimiter  # noqa: PLC0415 - it is installed, as is known by now
+
+    return await RedisLimiter.open(settings.queue_url, prefix=settings.queue_prefix, metrics=metrics)
+
+
+def _reach(settings: Settings) -> ShardReach:
+    from drumline.stores.postgres.failures import address_of  # noqa: PLC0415
+
+    queue = None if settings.queue_url is None else str(settings.queue_url)
+    return ShardReach(open_postgres, address_of, str(settings.store_url), queue)
+
+
+class _Queues(NamedTuple):
+    """The queue of a shard, and what comes with one in Redis."""
+
+    queue: Queue
+    swept: SweptQueue | None = None
+    read_model: ReadModel | None = None
+
+
+def _notify_queue(url: str) -> _Queues:
+    from drumline.stores.postgres import NotifyQueue  # noqa: PLC0415
+
+    return _Queues(NotifyQueue(url.replace("postgres://", "postgresql://", 1)))
+
+
+async def _redis_queues(settings: Settings, url: str, shard: str, metrics: Metrics) -> _Queues:
+    with _explained("redis", "Redis as the queue"):
+        from drumline.redis import RedisQueue, RedisReadModel  # noqa: PLC0415
+    prefix = settings.queue_prefix
+    queue = await RedisQueue.open(url, prefix=prefix, shard=shard, metrics=metrics)
+    return _Queues(queue, queue, await RedisReadModel.open(url, prefix=prefix, shard=shard, metrics=metrics))
 
 
 def open_bus(settings: Settings) -> Bus | None:

@@ -366,6 +366,7 @@ async def _looked(engine: Engine) -> None:
     """Wait until the feed has read all there is, or has nobody left to read for."""
     await engine.store.events.sequence()
     last = (await engine.store.events.log_span()).last
+    assert isinstance(engine.feed, feed_module.EventFeed)
     async with asyncio.timeout(SECONDS):
         while engine.feed.count and (engine.feed._position or 0) < last:  # noqa: ASYNC110 - it looks by itself
             await asyncio.sleep(0.01)

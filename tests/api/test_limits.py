@@ -23,6 +23,7 @@ async def test_a_limit_is_set_and_set_again(http: httpx.AsyncClient) -> None:
         "rate": "50/1s",
         "running": 0,
         "created_at": "",
+        "shards": [],
     }
     assert (await http.get("/api/v1/limits/reports")).json()["queue"] == "slow"
     assert [each["name"] for each in (await http.get("/api/v1/limits")).json()["items"]] == ["reports"]

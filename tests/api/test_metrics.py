@@ -14,6 +14,7 @@ from drumline.core.liveness import Liveness
 from drumline.core.metrics import Metrics
 from drumline.core.outcome import ErrorInfo, Failed, Succeeded
 from drumline.engine.engine import Engine
+from drumline.engine.installation import InstallationMetrics
 from drumline.observe.exposition import Exposition
 from drumline.scheduler.stats import StatsCounter
 from tests.api.conftest import KEY, Ada, submitted
@@ -42,7 +43,7 @@ async def test_prometheus_is_told_what_this_server_counts(exposed: httpx.AsyncCl
 
     text = (await exposed.get("/metrics")).text
 
-    assert 'drumline_batch_items_count{batch="submissions"} 1.0' in text
+    assert 'drumline_batch_items_count{batch="submissions",shard="main"} 1.0' in text
     assert 'drumline_http_request_seconds_count{method="POST",route="/api/v1/tasks",status="2xx"} 1.0' in text
     assert 'drumline_http_request_seconds_count{method="GET",route="/api/v1/tasks/{id}",status="4xx"} 1.0' in text
 
@@ -86,7 +87,8 @@ async def test_a_figure_is_told_with_its_labels_and_narrowed_by_them(http: httpx
     assert whole["measurements"] == [{"statistic": "COUNT", "value": 2}]
     assert whole["availableTags"][0]["tag"] == "reason"
     assert "retries_exhausted" in whole["availableTags"][0]["values"]
-    assert (part["measurements"], part["availableTags"]) == ([{"statistic": "COUNT", "value": 1}], [])
+    assert part["measurements"] == [{"statistic": "COUNT", "value": 1}]
+    assert part["availableTags"] == [{"tag": "shard", "values": ["main"]}]
 
 
 async def test_what_happened_is_told_alike_by_a_server_that_counts_nothing_itself(
@@ -112,6 +114,23 @@ async def test_what_happened_is_told_alike_by_a_server_that_counts_nothing_itsel
     assert await value("drumline_queue_tasks", tag="state:queued") == [1]
     names = (await http.get("/actuator/metrics")).json()["names"]
     assert {"tasks.submitted", "tasks.completed", "tasks.failed"} <= set(names)
+
+
+async def test_a_worker_with_a_session_in_two_shards_is_counted_once(
+    http: httpx.AsyncClient, engine: Engine, ada: Ada
+) -> None:
+    await submitted(http)
+    await ada.claim()
+    engine.installation = InstallationMetrics(lambda: {"main": engine.store, "pg2": engine.store}, engine.clock)
+
+    async def value(name: str, **tag: str) -> float:
+        (measured,) = (await http.get(f"/actuator/metrics/{name}", params=tag)).json()["measurements"]
+        return float(measured["value"])
+
+    assert await value("drumline_sessions") == 1
+    assert await value("drumline_sessions", tag="shard:pg2") == 1
+    assert await value("drumline_session_slots") == 4
+    assert await value("drumline_queue_tasks", tag="state:processing") == 2, "tasks add up"
 
 
 async def test_a_figure_that_does_not_exist_is_not_found(http: httpx.AsyncClient) -> None:

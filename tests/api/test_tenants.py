@@ -9,7 +9,7 @@ import pytest
 from drumline.core.outcome import ErrorInfo, Failed
 from drumline.core.tenant import Quotas
 from drumline.engine.engine import Engine
-from drumline.engine.quotas import SHORTEST_AGE
+from drumline.engine.quota_counts import SHORTEST_AGE
 from tests.api.conftest import Ada, problem
 from tests.api.test_keys import made
 

@@ -1,6 +1,9 @@
 """Limits from the command line."""
 
+import pytest
+
 from drumline.cli.errors import ExitCode
+from drumline.cli.limits import print_limit
 from tests.cli.conftest import Drumline
 
 
@@ -33,3 +36,21 @@ def test_why_names_the_limit(online: Drumline) -> None:
     online("limits", "delete", "never")
 
     assert {reason["cause"] for reason in told["reasons"]} <= {"limited", "no_worker"}
+
+
+def test_what_each_shard_has_of_a_limit_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    shares = [
+        {"shard": "main", "running": 2, "max_concurrent": 3, "rate": 40},
+        {"shard": "pg2", "running": None, "max_concurrent": None, "rate": None},
+        {"shard": "pg3", "running": 0, "max_concurrent": None, "rate": 10},
+    ]
+    limit = {"name": "few", "queue": "slow", "task": None, "max_concurrent": 3, "rate": "50/1s", "key": None}
+
+    print_limit(limit | {"running": 2, "shards": shares})
+
+    assert capsys.readouterr().out.splitlines() == [
+        "few  queue slow: 3 at once, 50/1s; 2 running",
+        "  main: 2 running, a share of 3; 40 starts of the rate",
+        "  pg2: cannot be reached, or has not heard of it yet",
+        "  pg3: 0 running; 10 starts of the rate",
+    ]

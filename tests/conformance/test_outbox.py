@@ -6,7 +6,8 @@ import pytest
 
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.event import Event, TaskChange, cloud_event
-from drumline.core.ids import TaskId, session_text
+from drumline.core.ids import SessionId, TaskId, session_text
+from drumline.core.session import SessionSpec
 from drumline.core.state import Act, Status
 from drumline.core.task import NotifyTarget
 from drumline.ports.store import Change, LogChunk, Store
@@ -443,5 +444,20 @@ async def test_a_beat_tells_nothing(store: Store) -> None:
     began = await start(store)
 
     await store.sessions.beat([beat(ada)])
+
+    assert await events_after(store, began) == []
+
+
+async def test_a_worker_is_told_of_by_one_shard_only(store: Store) -> None:
+    spec = SessionSpec(host="h", pid=1, version="0", queues=(), types=(), capacity=1, is_copy=True)
+    ada, bob = SessionId(77), SessionId(78)
+    began = await start(store)
+
+    await store.sessions.ensure_session(ada, spec)
+    await store.sessions.drain_session(ada)
+    await store.sessions.close_session(ada)
+    await store.sessions.open_session(bob, spec)
+    await store.sessions.reap([(bob, 0)], poison_after=5)
+    await store.sessions.ensure_session(bob, spec)
 
     assert await events_after(store, began) == []

@@ -4,9 +4,12 @@ from drumline.core.attempt import AttemptOutcome
 from drumline.core.clock import ManualClock
 from drumline.core.errors import Fenced, NotFound
 from drumline.core.ids import SessionId
+from drumline.core.session import SessionSpec, TaskType
 from drumline.core.state import Act, State
 from drumline.ports.store import Store
 from tests.factories import beat, claim, claim_one, open_session, settle, state_of, submit
+
+SPEC = SessionSpec(host="h", pid=1, version="0", queues=(), types=(TaskType(name="work"),), capacity=1, is_copy=True)
 
 
 async def test_an_open_session_is_listed_with_what_it_said(store: Store, clock: ManualClock) -> None:
@@ -268,3 +271,61 @@ async def test_a_session_says_what_it_serves_now_and_keeps_what_it_can_run(store
     await store.sessions.change_session(ada, queues=[], capacity=1)
     closed = {view.id: view.spec.capacity for view in await store.sessions.sessions(closed=True)}
     assert closed[ada] == 20
+
+
+async def test_a_session_that_exists_elsewhere_is_registered_and_can_claim(store: Store) -> None:
+    await submit(store)
+    ada = SessionId(77)
+
+    assert await store.sessions.ensure_session(ada, SPEC)
+    assert await store.sessions.ensure_session(ada, SPEC)
+
+    assert await store.sessions.beat_numbers() == {ada: 0}
+    assert len(await claim(store, ada)) == 1
+
+
+async def test_a_reaped_session_that_is_opened_again_claims_and_outlives_a_reaper_that_saw_it_before(
+    store: Store, clock: ManualClock
+) -> None:
+    ada = await open_session(store)
+    await store.sessions.reap([(ada, 0)], poison_after=5)
+    clock.advance(1)
+
+    assert await store.sessions.ensure_session(ada, SPEC)
+    late = await store.sessions.reap([(ada, 0)], poison_after=5)
+    task = await submit(store)
+    lease = (await claim_one(store, ada)).lease
+    clock.advance(5)
+    (reply,) = await store.sessions.beat([beat(ada, lease)])
+
+    assert late.sessions == ()
+    assert (reply.is_open, reply.lost) == (True, ())
+    assert (await store.sessions.reap([], poison_after=5)).ghosts == 0
+    assert await state_of(store, task) is State.RUNNING
+
+
+async def test_a_claim_after_a_session_was_opened_again_is_a_ghost_only_after_two_beats(
+    store: Store, clock: ManualClock
+) -> None:
+    ada = await open_session(store)
+    await store.sessions.reap([(ada, 0)], poison_after=5)
+    clock.advance(1)
+    await store.sessions.ensure_session(ada, SPEC)
+    await submit(store)
+    await claim_one(store, ada)
+    ghosts = []
+    for _ in range(2):
+        clock.advance(5)
+        await store.sessions.beat([beat(ada)])
+        ghosts.append((await store.sessions.reap([], poison_after=5)).ghosts)
+
+    assert ghosts == [0, 1]
+
+
+async def test_a_session_that_was_closed_in_order_is_not_opened_again(store: Store) -> None:
+    ada = await open_session(store)
+    await store.sessions.close_session(ada)
+
+    assert not await store.sessions.ensure_session(ada, SPEC)
+
+    assert await store.sessions.beat_numbers() == {}

@@ -5,11 +5,11 @@ from drumline.core.errors import KeyReused
 from drumline.core.state import State, Status
 from drumline.core.task import NewTask, Submitted, accept
 from drumline.ports.store import Store
-from tests.factories import new_id, request, submit
+from tests.factories import accepted, new_id, request, submit
 
 
 def keyed(payload: object = None, *, tenant: str = "default", key: str = "k") -> NewTask:
-    return accept(request(payload=payload, idempotency_key=key), id=new_id(), tenant=tenant)
+    return accepted(payload=payload, idempotency_key=key, tenant=tenant)
 
 
 async def test_a_submitted_task_can_be_read_back_whole(store: Store, clock: ManualClock) -> None:

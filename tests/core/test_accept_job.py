@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from drumline.core.accept_job import accept_job
+from drumline.core.accept_job import accept_job, with_new_ids
 from drumline.core.codec import decode, encode
 from drumline.core.errors import Invalid
-from drumline.core.ids import JobId
-from drumline.core.job import JobRequest, NewJob, RunIf
+from drumline.core.ids import JobId, TaskId
+from drumline.core.job import JobRequest, JobTaskRequest, NewJob, RunIf
 from drumline.core.limits import Limits
 from drumline.core.task import decode_options
 from tests.factories import new_id
@@ -107,3 +107,13 @@ def test_a_key_goes_with_a_digest_that_order_and_spaces_do_not_change() -> None:
     assert one.fingerprint == same.fingerprint
     assert one.fingerprint != other.fingerprint
     assert accepted({"tasks": {"a": {}}}).fingerprint is None
+
+
+def test_a_job_with_other_ids_is_as_if_it_had_been_accepted_with_them() -> None:
+    request = JobRequest(name="j", tasks={"a": JobTaskRequest(), "b": JobTaskRequest(needs=("a",))})
+    ids = [new_id() for _ in range(6)]
+
+    def with_ids(job: TaskId, *tasks: TaskId) -> NewJob:
+        return accept_job(request, id=JobId(job), new_id=iter(tasks).__next__)
+
+    assert with_new_ids(with_ids(*ids[:3]), id=JobId(ids[3]), tasks=ids[4:]) == with_ids(*ids[3:])

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from drumline.core.clock import ManualClock
 from drumline.core.errors import Invalid
-from drumline.core.ids import IdSource, SessionId, id_above, parse_session_id, parse_task_id, session_text
+from drumline.core.ids import IdSource, SessionId, id_above, made_at, parse_session_id, parse_task_id, session_text
+from drumline.core.slots import OpenSlots, slot_of
 
 
 def source(clock: ManualClock | None = None) -> IdSource:
@@ -80,3 +81,16 @@ def test_an_id_above_a_millisecond_parts_those_made_by_then_from_later_ones() ->
     clock.advance(0.002)
 
     assert max(made) < bound < ids.next()
+
+
+def test_many_ids_of_one_slot_rise_also_where_they_must_not_be_made_yet() -> None:
+    clock = ManualClock()
+    ids = source(clock)
+    later = clock.now() + 1000
+    ids.open = OpenSlots((5, 6), {6: 1}, {6: later})
+
+    made = ids.take_in(6, 300)
+
+    assert made == sorted(set(made))
+    assert {slot_of(each) for each in made} == {6}
+    assert min(made_at(each) for each in made) >= later

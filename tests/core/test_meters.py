@@ -94,3 +94,82 @@ def test_nothing_is_expected_of_what_has_ended() -> None:
     clock.advance(100)
 
     assert liveness.idle() == {}
+
+
+def values_of(metrics: Metrics, name: str) -> dict[tuple[str, ...], float]:
+    family = next(family for family in metrics.families() if family.name == name)
+    assert isinstance(family, Counter | Gauge)
+    return dict(family.values)
+
+
+def test_one_database_is_the_shard_main() -> None:
+    metrics = Metrics()
+    metrics.sessions.set(3)
+    metrics.fenced.add(2)
+
+    assert values_of(metrics, "drumline_sessions") == {("main",): 3}
+    assert values_of(metrics, "drumline_settlements_fenced_total") == {("main",): 2}
+    assert metrics.of_shard("main") is metrics
+
+
+def test_each_shard_counts_apart_and_is_read_under_its_name() -> None:
+    metrics = Metrics()
+    other = metrics.of_shard("pg2")
+    metrics.queue_tasks.replace({("mail", "queued"): 5})
+    other.queue_tasks.replace({("mail", "queued"): 7})
+    other.store.of("claim")(0.5)
+
+    assert metrics.of_shard("pg2") is other
+    assert values_of(metrics, "drumline_queue_tasks") == {("mail", "queued", "main"): 5, ("mail", "queued", "pg2"): 7}
+    store = next(family for family in metrics.families() if family.name == "drumline_store_seconds")
+    assert isinstance(store, Histogram)
+    assert store.labels == ("line", "shard")
+    assert {labels: sum(series.counts) for labels, series in store.series.items()} == {("claim", "pg2"): 1}
+
+
+def test_what_belongs_to_the_process_is_the_same_in_every_shard() -> None:
+    metrics = Metrics()
+    other = metrics.of_shard("pg2")
+
+    other.http_connections.set(4)
+    other.before_reading.append(lambda: metrics.slots.set(1, ("busy",)))
+
+    assert values_of(metrics, "drumline_http_connections") == {(): 4}
+    assert values_of(other, "drumline_worker_slots") == {("busy",): 1}
+
+
+def test_names_that_users_choose_are_bounded_over_all_shards() -> None:
+    metrics = Metrics()
+    for number in range(MOST_TASKS):
+        metrics.count(Figure(queue="q", name=f"task-{number}", measure=Measure.SUBMITTED, count=1))
+
+    other = metrics.of_shard("pg2")
+    other.count(Figure(queue="q", name="task-1", measure=Measure.SUBMITTED, count=2))
+    other.count(Figure(queue="q", name="late", measure=Measure.SUBMITTED, count=4))
+
+    assert other.submitted.values == {("q", "task-1"): 2, ("other", "other"): 4}
+
+
+def test_a_shard_that_has_left_is_reported_no_more() -> None:
+    metrics = Metrics()
+    metrics.of_shard("pg2").sessions.set(1)
+    metrics.of_shard("pg2").liveness.expect("reap", within=0)
+
+    metrics.forget_shard("pg2")
+
+    assert values_of(metrics, "drumline_sessions") == {}
+    assert metrics.liveness.stuck() == {}
+
+
+def test_an_activity_that_is_stuck_for_one_shard_is_found_though_it_goes_on_for_another() -> None:
+    clock = ManualClock()
+    metrics = Metrics(clock)
+    other = metrics.of_shard("pg2")
+    metrics.liveness.expect("reap", within=10)
+    other.liveness.expect("reap", within=10)
+
+    clock.advance(11)
+    metrics.liveness.beat("reap")
+
+    assert metrics.liveness.stuck() == {"reap of pg2": 11}
+    assert values_of(metrics, "drumline_activity_idle_seconds") == {("reap", "main"): 0, ("reap", "pg2"): 11}

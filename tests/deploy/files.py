@@ -1,6 +1,8 @@
 """Reading what deploys Drumline, and the tools that judge it."""
 
 import json
+import re
+import shlex
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -127,6 +129,15 @@ def settings_from(environment: Mapping[str, str], folder: Path, *, config: str =
 
 def check_command(words: Sequence[str]) -> None:
     """Fail if the command line would not understand some words."""
-    commands = getattr(typer.main.get_command(app), "commands", {})
-    assert words[0] in commands, f"there is no command {words[0]}"
-    commands[words[0]].make_context(words[0], list(words[1:]))
+    command: Any = typer.main.get_command(app)
+    rest = list(words)
+    while hasattr(command, "commands"):
+        assert rest[0] in command.commands, f"there is no command {rest[0]}"
+        command = command.commands[rest.pop(0)]
+    command.make_context(words[0], rest)
+
+
+def commands_in(script: str) -> list[list[str]]:
+    """Return the commands of ours in a shell script, without where they read from and write to."""
+    found = re.findall(r"\bdrumline ([a-z][^|<>&;{\n]*)", re.sub(r"^\s*#.*$", "", script, flags=re.MULTILINE))
+    return [shlex.split(words) for words in found]

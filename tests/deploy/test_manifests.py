@@ -22,6 +22,7 @@ from tests.deploy.files import (
     charted,
     check_command,
     check_manifest,
+    commands_in,
     containers,
     kustomized,
     pods,
@@ -36,6 +37,7 @@ VALUES = sorted((CHART / "ci").glob("*.yaml"))
 FOLDERS = [BASE, *sorted(OVERLAYS.iterdir())]
 ALL = [*VALUES, *FOLDERS]
 OURS = re.compile(r"drumline|shop|jobs")
+COMPONENT = "app.kubernetes.io/component"
 
 
 def given(source: Path) -> tuple[Document, ...]:
@@ -245,6 +247,50 @@ def test_only_schedulers_see_kafka_and_only_servers_the_first_key() -> None:
     assert {name for name, names in seen.items() if "DRUMLINE_API_KEY_FILE" in names} == {"here-drumline-api"}
 
 
+def test_only_the_job_that_adds_shards_sees_their_addresses() -> None:
+    documents = charted(CHART / "ci" / "shards-values.yaml")
+    seen = {
+        name: {item["key"] for volume in pod["volumes"] for item in _items(volume)}
+        for name, pod in pods(documents)
+        if "volumes" in pod
+    }
+
+    shards = {"pg2-store-url", "pg2-queue-url", "pg3-store-url"}
+    assert seen.pop("here-drumline-shards") == {"api-key", *shards}
+    assert all(not keys & shards for keys in seen.values())
+    assert all({"store-url", "secret-key"} <= keys for keys in seen.values()), "the addresses are sealed with it"
+
+
+def _items(volume: Document) -> list[Document]:
+    """Return what a volume has of secrets."""
+    return [item for part in volume.get("projected", {}).get("sources", ()) for item in part["secret"]["items"]]
+
+
+def test_shards_are_added_after_the_api_has_started_each_by_its_name() -> None:
+    documents = charted(CHART / "ci" / "shards-values.yaml")
+    (job,) = (one for one in documents if one["metadata"]["name"] == "here-drumline-shards" and one["kind"] == "Job")
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+
+    assert job["metadata"]["annotations"]["helm.sh/hook"] == "post-install,post-upgrade"
+    assert re.findall(r"shards add (.*)", container["args"][0]) == [
+        "pg2 --store-url - --queue-url -",
+        "pg3 --store-url -",
+    ]
+    for words in commands_in(container["args"][0]):
+        check_command(words)
+    assert variables(container)["DRUMLINE_URL"] == "http://here-drumline-api.apps.svc"
+    assert [one for one in charted(None) if one["metadata"]["labels"].get(COMPONENT) == "shards"] == []
+
+
+def test_the_job_that_adds_shards_reaches_the_api() -> None:
+    documents = charted(CHART / "ci" / "shards-values.yaml")
+    policies = {one["metadata"]["name"]: one for one in documents if one["kind"] == "NetworkPolicy"}
+    policy = policies["here-drumline-shards"]
+
+    assert policy["spec"]["podSelector"]["matchLabels"][COMPONENT] == "shards"
+    assert policy["spec"]["egress"][0]["to"][0]["podSelector"]["matchLabels"][COMPONENT] == "api"
+
+
 def test_the_schema_is_migrated_before_anything_else_starts() -> None:
     (job,) = (one for one in charted(None) if one["kind"] == "Job")
     (api,) = (
@@ -268,6 +314,10 @@ def test_the_schema_is_migrated_before_anything_else_starts() -> None:
         "worker.pools.default.autoscaling.type=keda",
         "worker.pools.default.via=api",
         "parameterPath=drumline",
+        "shards.pg2.storeUrl=pg2-store-url",  # without a key to seal it with
+        "secret.keys.secretKey=k,shards.main.storeUrl=main-store-url",
+        "secret.keys.secretKey=k,shards.PG2.storeUrl=pg2-store-url",
+        "secret.keys.secretKey=k,shards.pg2.queueUrl=pg2-queue-url",
     ],
 )
 def test_values_that_cannot_be_are_refused(setting: str) -> None:

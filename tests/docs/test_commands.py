@@ -58,6 +58,9 @@ def written_for(script: str, folder: Path, request: pytest.FixtureRequest, port:
         places["redis://redis.example:6379/0"] = request.getfixturevalue("redis_url")
     if "PAGE_OTHER_DATABASE" in script:
         places["$PAGE_OTHER_DATABASE"] = request.getfixturevalue("other_postgres_url")
+    if "@pg2.example" in script:
+        shards: dict[str, str] = request.getfixturevalue("page_shard_urls")
+        places |= {f"postgresql://drumline@{name}.example/drumline": url for name, url in shards.items()}
     places["/backups/"] = f"{folder}/backups/"
     for theirs, ours in places.items():
         script = script.replace(theirs, ours)

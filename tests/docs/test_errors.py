@@ -14,7 +14,7 @@ from tests.docs.test_commands import run_page
 
 FOLDER = ROOT / "docs" / "errors"
 PAGES = {page.stem: page for page in FOLDER.glob("*.md") if page.stem != "index"}
-NO_EXAMPLE = {"too_slow", "fenced", "unreadable", "internal", "overloaded", "unavailable"}
+NO_EXAMPLE = {"too_slow", "fenced", "unreadable", "internal", "overloaded", "unavailable", "moved"}
 """What no single request brings about."""
 
 

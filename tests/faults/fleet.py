@@ -66,6 +66,8 @@ class Fleet:
         far: int,
         notifiers: int = 0,
         monitored: bool = False,
+        app: Path = APP,
+        postgres: PostgresServer | None = None,
         **settings: str,
     ) -> None:
         self._monitored = monitored
@@ -76,7 +78,7 @@ class Fleet:
         self.members: dict[str, Member] = {}
         self.besides: dict[str, str] = {}
         """More variables for processes that are enlisted from now on."""
-        self.postgres = PostgresServer(durable=True)
+        self.postgres = postgres or PostgresServer(durable=True)
         try:
             self.redis = RedisServer()
         except BaseException:
@@ -92,23 +94,23 @@ class Fleet:
         for name in _names("notifier", notifiers):
             self._enlist(name, "notifier", **common, **store)
         for name in _names("near", near):
-            self._enlist(name, "worker", str(APP), "--concurrency", "8", **common, **store, worker_label=name)
+            self._enlist(name, "worker", str(app), "--concurrency", "8", **common, **store, worker_label=name)
         for number, name in enumerate(_names("far", far)):
             url = self.apis[number % apis].url
-            self._enlist(name, "worker", str(APP), "--concurrency", "8", **common, url=url, worker_label=name)
+            self._enlist(name, "worker", str(app), "--concurrency", "8", **common, url=url, worker_label=name)
 
     # -- the processes
 
-    def start(self) -> Self:
+    def start(self, seconds: float = START_SECONDS) -> Self:
         """Bring the schema in, start everybody, and return once all are at work."""
         migrate = self._enlist("migrate", "migrate", store_url=self.postgres.url())
         self.restart("migrate")
         assert migrate.process is not None
-        assert migrate.process.wait(START_SECONDS) == 0, migrate.text
+        assert migrate.process.wait(seconds) == 0, migrate.text
         del self.members["migrate"]
         for name in self.members:
             self.restart(name)
-        self.until_at_work()
+        self.until_at_work(seconds)
         return self
 
     def restart(self, name: str) -> None:

@@ -136,5 +136,8 @@ class Load:
             return None
         answer: Any = json.loads(reply.data)
         answers = answer["tasks"] if len(tasks) > 1 else [answer]
-        self.faults += [json.dumps(each) for each in answers if "error" in each]
+        errors = [each["error"] for each in answers if "error" in each]
+        if any(error["status"] in REFUSED for error in errors):  # of one shard only: the others have theirs
+            return None
+        self.faults += [json.dumps(error) for error in errors]
         return [str(each.get("id")) for each in answers]

@@ -112,7 +112,7 @@ def panels() -> list[tuple[str, str]]:
     return [
         (
             f"{dashboard.stem}: {panel['title']}",
-            target["expr"].replace("$__rate_interval", "30s").replace("$queue", ".*"),
+            target["expr"].replace("$__rate_interval", "30s").replace("$queue", ".*").replace("$shard", ".*"),
         )
         for dashboard in sorted(DASHBOARDS.glob("*.json"))
         for panel in json.loads(dashboard.read_text())["panels"]

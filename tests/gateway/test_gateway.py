@@ -18,7 +18,7 @@ from drumline.ports.gateway import Acknowledged, Gateway, Report
 from drumline.ports.store import Artifact, LogChunk
 from drumline.remote import RemoteGateway
 from tests.factories import request
-from tests.gateway.conftest import KEY
+from tests.gateway.conftest import KEY, engines_of
 from tests.gateway.wire import Wire
 
 WORKER = SessionSpec(host="h", pid=7, version="1", queues=(), types=(TaskType(name="work", doc="d"),), capacity=3)
@@ -65,7 +65,7 @@ async def test_a_claimed_task_comes_whole(engine: Engine, gateway: Gateway) -> N
 async def test_a_waiting_claim_is_answered_when_a_task_comes(engine: Engine, gateway: Gateway) -> None:
     session = await gateway.open_session(WORKER)
     claiming = asyncio.create_task(gateway.claim(session, limit=1, wait=A_WHILE))
-    while not engine._waiters._idle:  # noqa: ASYNC110 - nothing tells that somebody fell asleep
+    while not all(each._waiters._idle for each in engines_of(engine)):  # noqa: ASYNC110 - nothing tells that somebody fell asleep
         await asyncio.sleep(0)
 
     submitted = await engine.submissions.submit(request())

@@ -3,6 +3,8 @@
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from drumline.core.flow import LimitRequest
 from drumline.core.ids import SessionId
 from drumline.core.outcome import Succeeded
@@ -11,6 +13,9 @@ from drumline.core.task import ClaimedTask
 from drumline.engine.engine import Engine
 from drumline.ports.gateway import Gateway, Report
 from tests.factories import request
+
+# How they go with shards: tests/shards/test_limits.py.
+pytestmark = pytest.mark.parametrize("store_urls", ["sqlite", "postgres"], indirect=True)
 
 
 async def open_worker(gateway: Gateway) -> SessionId:

@@ -1,5 +1,10 @@
 """A remote worker whose answers get lost on the way loses no task."""
 
+import inspect
+from types import SimpleNamespace
+
+import anyio.abc
+import httpx
 import pytest
 
 from drumline.core.errors import Unavailable
@@ -56,3 +61,17 @@ async def test_a_wrong_key_is_told_plainly(wire: Wire) -> None:
 
     with pytest.raises(Exception, match="key"):
         await stranger.open_session(WORKER)
+
+
+class ResetWhileOpened(httpx.AsyncBaseTransport):
+    """A connection that was reset before anyio looked at its socket, which uvloop has dropped by then."""
+
+    async def handle_async_request(self, _request: httpx.Request) -> httpx.Response:
+        inspect.getattr_static(anyio.abc.SocketStream, "extra_attributes").fget(SimpleNamespace(_raw_socket=None))
+        raise AssertionError("anyio does not mind a connection without a socket any more")
+
+
+async def test_a_connection_that_is_reset_while_it_is_opened_is_an_outage() -> None:
+    async with RemoteGateway("http://drumline", api_key=KEY, transport=ResetWhileOpened()) as gateway:
+        with pytest.raises(Unavailable, match="the connection was reset"):
+            await gateway.runtime_config()

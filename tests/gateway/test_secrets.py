@@ -9,6 +9,7 @@ from drumline.engine.engine import Engine
 from drumline.ports.gateway import Gateway
 from drumline.stores.sealing import AesBox
 from tests.factories import request
+from tests.gateway.conftest import engines_of
 from tests.gateway.test_gateway import settle, take
 from tests.harness.parts import use_box
 
@@ -17,7 +18,8 @@ PAYLOAD = {"a": {"$secret": "one"}, "b": [{"$secret": "two", "format": "x{}"}], 
 
 @pytest.fixture(autouse=True)
 async def _secrets(engine: Engine) -> None:
-    use_box(engine, AesBox([b"k" * 32]))
+    for each in {engine, *engines_of(engine)}:
+        use_box(each, AesBox([b"k" * 32]))
     for name in ("one", "two", "three"):
         await engine.secrets.put(name, f"value of {name}", tenant="default")
     await engine.submissions.submit(request(payload=PAYLOAD))
@@ -43,7 +45,8 @@ async def test_a_lease_that_is_not_current_gets_nothing(gateway: Gateway) -> Non
 async def test_what_cannot_be_told_has_its_reason(engine: Engine, gateway: Gateway) -> None:
     lease = await take(gateway)
 
-    engine.secrets.box = AesBox([b"w" * 32])
+    for each in {engine, *engines_of(engine)}:
+        each.secrets.box = AesBox([b"w" * 32])
     with pytest.raises(Unreadable, match="cannot be opened"):
         await gateway.reveal(lease)
     await engine.secrets.delete("one", tenant="default")

@@ -12,6 +12,9 @@ from tests.factories import request
 SLOTS = 8
 MANY, FEW = 1_000, 12
 
+# Tenants share each database by itself.
+pytestmark = pytest.mark.parametrize("store_urls", ["sqlite", "postgres"], indirect=True)
+
 
 async def submit(submissions: Submissions, tenant: str, count: int) -> None:
     await submissions.submit_many([request() for _ in range(count)], tenant=tenant)

@@ -13,7 +13,7 @@ from drumline.ports.gateway import Gateway
 from drumline.remote import RemoteGateway
 from drumline.stores.no_queue import NoQueue
 from tests.factories import request
-from tests.gateway.conftest import KEY
+from tests.gateway.conftest import KEY, engines_of
 from tests.gateway.test_gateway import WORKER
 from tests.gateway.wire import Wire
 
@@ -30,7 +30,8 @@ class CarryingQueue(NoQueue):
 
 @pytest.fixture(autouse=True)
 def _only_signals(engine: Engine) -> None:
-    engine.stops._queue = CarryingQueue()
+    for each in engines_of(engine):
+        each.stops._queue = CarryingQueue()
 
 
 async def listen(gateway: Gateway, lease: Lease) -> "asyncio.Task[Stops]":

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -37,21 +38,28 @@ class PostgresServer:
     """A server in a folder of its own, on a port of its own."""
 
     def __init__(
-        self, *, durable: bool, settings: dict[str, str] | None = None, copy_of: "PostgresServer | None" = None
+        self,
+        *,
+        durable: bool,
+        settings: dict[str, str] | None = None,
+        copy_of: "PostgresServer | None" = None,
+        folder: Path | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
+        """Start a server, on the data that are in `folder` if there are some, with more in its environment."""
         user = run_as("postgres")
-        self._folder = private_folder("postgres", user)
+        self._folder = folder or private_folder("postgres", user)
         self._data = self._folder / "data"
         self._user = user
         port = free_port()
-        if copy_of is None:
-            _initialise(self._data, user)
-        else:
+        if copy_of is not None:
             _follow(copy_of, self._data, user)
+        elif not self._data.exists():
+            _initialise(self._data, user)
         chosen = SETTINGS | ({} if durable else FORGETFUL) | (settings or {})
         options = [part for name, value in chosen.items() for part in ("-c", f"{name}={value}")]
         command = [path_of("postgres"), "-D", str(self._data), "-p", str(port), *options]
-        self._program = Program(command, folder=self._folder, user=user, port=port)
+        self._program = Program(command, folder=self._folder, user=user, port=port, environment=environment)
         self.start()
 
     @property
@@ -74,6 +82,14 @@ class PostgresServer:
     def crash(self) -> None:
         """Stop at once, without a checkpoint, as `pg_ctl stop -m immediate` does."""
         self._program.stop(signal.SIGQUIT)
+
+    def kill(self) -> None:
+        """End every process of the server at once, as a power cut would."""
+        self._program.kill_all()
+
+    def runs(self) -> bool:
+        """Tell whether the server's first process is there."""
+        return self._program.runs()
 
     def promote(self) -> None:
         """Make a server that follows another one take writes."""

@@ -3,12 +3,13 @@
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -65,8 +66,17 @@ def private_folder(prefix: str, user: str | None) -> Path:
 class Program:
     """A server process and its output."""
 
-    def __init__(self, command: Sequence[str], *, folder: Path, user: str | None, port: int) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        folder: Path,
+        user: str | None,
+        port: int,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self.port = port
+        self._environment = environment or {}
         self._command = command
         self._folder = folder
         self._user = user
@@ -77,7 +87,13 @@ class Program:
         """Start, and wait until `is_ready` says so."""
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                self._command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, user=self._user, cwd=self._folder
+                self._command,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                user=self._user,
+                cwd=self._folder,
+                env={**os.environ, **self._environment},
             )
         deadline = time.monotonic() + seconds
         while not is_ready():
@@ -101,9 +117,21 @@ class Program:
         if self._process is None or self._process.poll() is not None:
             return
         process = psutil.Process(self._process.pid)
-        for each in (process, *process.children(recursive=True)):
+        # Stopped first, so that it makes no more children: one that is made after they were listed would be left out.
+        process.suspend()
+        while process.status() != psutil.STATUS_STOPPED:
+            time.sleep(0.001)
+        for each in (*process.children(recursive=True), process):
             with suppress(psutil.NoSuchProcess):
                 each.send_signal(number)
+
+    def kill_all(self) -> None:
+        """Kill the process and every process below it, and wait until none of them is there any more."""
+        if self.runs():
+            below = psutil.Process(self.pid).children(recursive=True)
+            self.signal_all(signal.SIGKILL)
+            psutil.wait_procs(below, PATIENCE)
+        self.stop(signal.SIGKILL)
 
     def stop(self, number: int) -> None:
         """Send a signal, and wait until the process has gone; one that does not go by itself is killed."""
@@ -115,6 +143,10 @@ class Program:
                 self._process.kill()
                 self._process.wait(PATIENCE)
             self._process = None
+
+    def runs(self) -> bool:
+        """Tell whether the process is there."""
+        return self._process is not None and self._process.poll() is None
 
     def accepts(self) -> bool:
         """Tell whether something listens on the port."""

@@ -31,6 +31,8 @@ INSERT INTO drumline.task_live (id, lane, due_at, limit_key)
 SELECT gen_random_uuid(), 4, n, CASE WHEN n < {WAITING} - 10 THEN 1 ELSE n END FROM generate_series(1, {WAITING}) AS n;
 INSERT INTO drumline.slot (limit_id, limit_key, task_id, epoch, started_at)
 SELECT 2, n, gen_random_uuid(), 1, n FROM generate_series(1, {WAITING}) AS n;
+INSERT INTO drumline.limit_share (limit_id, limit_key, changed_at)
+SELECT 2, n, 0 FROM generate_series(1, {WAITING}) AS n;
 """
 NAMES = ABLE | {"names": ["work", "few", "keyed"]}
 ASKED: dict[str, Any] = {"limits": [1, 2], "keys": [0, 1], "since": [0, 0]}
@@ -45,6 +47,11 @@ HOT: dict[str, dict[str, Any]] = {
     "unsorted": {"lane": 3, "until": 10**9, "most": 20},
     "slot_uses": ASKED,
     "drop_slots": ASKED,
+    "limit_shares": {"limits": [1, 2], "keys": [0, 1], "now": 10**9},
+    "lanes_with_waiting": {"now": 10**9},
+    "count_due": {"lanes": [3, 4], "most": 50, "now": 10**9},
+    "count_due_of_keys": {"lanes": [4, 4], "keys": [1, 2], "most": 50, "now": 10**9},
+    "keys_in_lane": {"lane": 4, "after": 0, "most": 50},
     "unsort_keys": {"twin": 4, "lane": 5, "most": 20},
 }  # fmt: skip
 

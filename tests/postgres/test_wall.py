@@ -21,7 +21,8 @@ from tests.postgres.conftest import LIMITED
 
 CLOSED = {
     "migration", "outbox", "event_log", "event_cursor", "schedule_watch", "claim", "job_ripple", "sign_in_mark",
-    "runtime_config", "task_expiry",
+    "runtime_config", "task_expiry", "job_watch", "watch_ripple", "shard_self", "slot_entry", "shard", "slot_owner",
+    "shard_map", "drain_copy", "forward", "arrival", "limit_definitions", "limit_transfer", "limit_peer",
 }  # fmt: skip
 """Tables that belong to nobody, or whose rows are of many tenants: from within a wall there is no looking at them."""
 
@@ -67,6 +68,8 @@ INSERT INTO drumline.progress VALUES ('{id}', 1, 1, 1, 1, '');
 INSERT INTO drumline.flow_limit (tenant, name, created_at) VALUES ('{tenant}', 'n', 1);
 INSERT INTO drumline.limit_key (tenant, key) VALUES ('{tenant}', 'k');
 INSERT INTO drumline.slot SELECT '{id}', 1, id, 0, 1 FROM drumline.flow_limit WHERE tenant = '{tenant}';
+INSERT INTO drumline.limit_share (limit_id, limit_key, changed_at)
+SELECT id, 0, 1 FROM drumline.flow_limit WHERE tenant = '{tenant}';
 INSERT INTO drumline.secret (created_at, updated_at, tenant, name, key_id, sealed)
 VALUES (1, 1, '{tenant}', 'n', '', '');
 """

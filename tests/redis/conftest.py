@@ -1,6 +1,6 @@
 """A queue on a real Redis, with time that moves by hand."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from urllib.parse import urlsplit
 
 import pytest
@@ -8,7 +8,9 @@ from redis.asyncio import Redis
 
 from drumline.core.clock import ManualClock
 from drumline.redis import RedisQueue
+from scripts.programs import missing
 from tests.harness.proxy import Proxy
+from tests.harness.redis_cluster import RedisClusterServers
 
 
 @pytest.fixture
@@ -46,3 +48,12 @@ async def client(redis_url: str) -> AsyncIterator[Redis]:
     client = Redis.from_url(redis_url, decode_responses=True)
     yield client
     await client.aclose()
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[RedisClusterServers]:
+    if reason := missing("redis"):
+        pytest.skip(reason)
+    cluster = RedisClusterServers()
+    yield cluster
+    cluster.remove()

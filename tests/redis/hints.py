@@ -49,9 +49,9 @@ async def popped_tasks(queue: RedisQueue, *names: str, limit: int = 100) -> list
     return list((await pop(queue, *names, limit=limit)).tasks)
 
 
-async def eventually(is_so: Callable[[], Awaitable[bool]]) -> None:
+async def eventually(is_so: Callable[[], Awaitable[bool]], *, seconds: float = PATIENCE) -> None:
     """Wait until something in another process has become true."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(seconds):
         while not await is_so():  # noqa: ASYNC110 - another process does not set our events
             await asyncio.sleep(0.02)
 

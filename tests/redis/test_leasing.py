@@ -343,13 +343,42 @@ async def test_what_nobody_hears_of_is_run_by_another_at_once(
 
 async def test_what_comes_too_late_for_its_claimer_is_run_by_another(engine: Engine, client: Redis) -> None:
     ada = await waiting(engine, client)
-    await ada.leave()  # the queue still takes it for one that waits
+    listed = str((await client.zrange(QueueKeys().idle, 0, -1))[0])
+    since = await client.zscore(QueueKeys().idle, listed)
+
+    await ada.leave()
+    await engine.claims.drained()
+    await client.zadd(QueueKeys().idle, {listed: since or 0})  # the queue still takes it for one that waits
 
     submitted = await engine.submissions.submit(request("work"))
     await eventually(lambda: is_in(engine, submitted.id, State.QUEUED))
     task = await Claimer(engine, await LocalGateway(engine).open_session(RUNNER)).task()
 
     assert (task.lease.task, task.attempt) == (submitted.id, 1)
+
+
+async def test_a_claim_that_is_given_up_is_taken_off_the_list_of_those_that_wait(engine: Engine, client: Redis) -> None:
+    ada = await waiting(engine, client)
+    bob = await waiting(engine, client)
+    await ada.leave()
+    await engine.claims.drained()
+
+    submitted = await engine.submissions.submit(request("work"))
+    task = await bob.task()
+
+    assert task.lease.task == submitted.id
+    assert task.lease.epoch == 1  # it was leased to nobody else before
+    assert await client.zrange(QueueKeys().idle, 0, -1) == []
+
+
+async def test_a_claim_whose_wait_is_over_is_taken_off_the_list_of_those_that_wait(
+    engine: Engine, client: Redis
+) -> None:
+    session = await LocalGateway(engine).open_session(RUNNER)
+
+    assert await engine.claims.claim(session, RUNNER, limit=1, wait=0.2) == ()
+
+    assert await client.zrange(QueueKeys().idle, 0, -1) == []
 
 
 async def test_a_paused_name_is_given_back(engine: Engine, client: Redis) -> None:

@@ -4,7 +4,7 @@ from tests.black_box.server import Server
 
 SCREENS = (
     "/overview", "/tasks", "/tasks?status=failed", "/failures", "/jobs", "/schedules", "/queues", "/workers", "/types",
-    "/bulk", "/notifications", "/audit", "/keys", "/secrets", "/settings",
+    "/bulk", "/notifications", "/audit", "/keys", "/secrets", "/shards", "/settings",
 )  # fmt: skip
 
 

@@ -35,6 +35,8 @@ class Line:
     def __init__(self, engine: Engine) -> None:
         self._gateway = LocalGateway(engine)
         self.is_cut = False
+        self.away: set[TaskId] = set()
+        """Tasks whose shard is away."""
         self.settled: list[list[Report]] = []
         self.claimed: list[int] = []
         self.told: list[list[ProgressNote]] = []
@@ -76,11 +78,14 @@ class Line:
     async def settle(self, reports: Sequence[Report]) -> Sequence[Acknowledged]:
         self._check()
         self.settled.append(list(reports))
-        return await self._gateway.settle(reports)
+        near = [report for report in reports if report.lease.task not in self.away]
+        answers = iter(await self._gateway.settle(near))
+        return [next(answers) if report in near else Unavailable("its shard is away") for report in reports]
 
-    async def append_log(self, chunks: Sequence[LogChunk]) -> None:
+    async def append_log(self, chunks: Sequence[LogChunk]) -> Sequence[LogChunk]:
         self._check()
-        await self._gateway.append_log(chunks)
+        await self._gateway.append_log([chunk for chunk in chunks if chunk.task not in self.away])
+        return [chunk for chunk in chunks if chunk.task in self.away]
 
     async def report_progress(self, notes: Sequence[ProgressNote]) -> None:
         self._check()

@@ -145,6 +145,12 @@ const secrets = createRoute({
   component: screen(() => import("@/screens/secrets/Secrets"), "Secrets"),
 });
 
+const shards = createRoute({
+  getParentRoute: () => root,
+  path: "/shards",
+  component: screen(() => import("@/screens/shards/Shards"), "Shards"),
+});
+
 const settings = createRoute({
   getParentRoute: () => root,
   path: "/settings",
@@ -178,6 +184,7 @@ export const router = createRouter({
     keys,
     audit,
     secrets,
+    shards,
     settings,
   ]),
   basepath: UI_PATH || "/",

@@ -20,7 +20,7 @@ from drumline.api.site import WithSite
 from drumline.api.ui import WithUi
 from drumline.core.provider import Provider
 from drumline.engine.engine import Engine
-from drumline.engine.gateway import LocalGateway
+from drumline.engine.gateway import gateway_of
 
 if TYPE_CHECKING:
     from drumline.outbound.issuer import Issuer
@@ -44,7 +44,7 @@ def create_app(
     authentication = Authentication(keys, engine.access, clock=engine.clock)
     context = ApiContext(
         engine=engine,
-        gateway=LocalGateway(engine),
+        gateway=gateway_of(engine),
         info=info,
         limits=engine.limits,
         stop=stop or asyncio.Event(),

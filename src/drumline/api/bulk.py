@@ -193,12 +193,12 @@ OPERATIONS = (
         also=(200,), permission=Permission.TASKS_CONTROL, audit_act="bulk.begin", reach=Reach.TASKS,
     ),
     Operation(
-        method="GET", path="/api/v1/bulk", handler=list_bulks, tag=Tag.BULK,
+        method="GET", path="/api/v1/bulk", handler=list_bulks, merges=True, tag=Tag.BULK,
         summary="List bulk operations, newest first", query=BulkQuery, answer=BulkList,
         permission=Permission.TASKS_READ,
     ),
     Operation(
-        method="GET", path="/api/v1/bulk/{id}", handler=get_bulk, tag=Tag.BULK,
+        method="GET", path="/api/v1/bulk/{id}", handler=get_bulk, merges=True, tag=Tag.BULK,
         summary="See how a bulk operation goes", answer=BulkBody, permission=Permission.TASKS_READ,
     ),
     Operation(

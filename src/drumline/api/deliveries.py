@@ -131,7 +131,7 @@ _PATH = "/api/v1/deliveries"
 
 OPERATIONS = (
     Operation(
-        method="GET", path=_PATH, handler=list_deliveries, tag=Tag.NOTIFICATIONS,
+        method="GET", path=_PATH, handler=list_deliveries, merges=True, tag=Tag.NOTIFICATIONS,
         summary="List deliveries, newest first", query=DeliveriesQuery, answer=DeliveryList,
         permission=Permission.SUBSCRIPTIONS_READ,
     ),

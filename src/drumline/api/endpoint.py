@@ -17,7 +17,9 @@ from drumline.api.reading import AnyQuery, Bounds, check_media, decode_body, rea
 from drumline.api.request_bytes import HeldBytes
 from drumline.api.stopping import each_while
 from drumline.core.access import EVERY_TENANT, Caller
+from drumline.core.codec import encode
 from drumline.core.trace import CURRENT_TRACE, read_traceparent
+from drumline.engine.incomplete import noting_missing
 
 CALLER = "drumline.caller"
 REQUEST_ID = "drumline.request_id"
@@ -121,10 +123,18 @@ class _Steps:
     async def answer(self, call: ApiCall[Any, Any], scope: Scope) -> Reply | Stream:
         """Return the answer to a request that was read."""
         began = monotonic()
-        reply = await (self.operation.handler(call) if call.audit_detail is None else self.recorded(call, scope))
+        if self.operation.merges:
+            with noting_missing() as missing:
+                reply = await self._handled(call, scope)
+            reply = _incomplete(reply, missing) if missing else reply
+        else:
+            reply = await self._handled(call, scope)
         if CREDENTIAL in scope and monotonic() - began > LONG_SECONDS:
             await self.context.authentication.recheck(scope)
         return reply
+
+    async def _handled(self, call: ApiCall[Any, Any], scope: Scope) -> Reply | Stream:
+        return await (self.operation.handler(call) if call.audit_detail is None else self.recorded(call, scope))
 
     async def recorded(self, call: ApiCall[Any, Any], scope: Scope) -> Reply | Stream:
         """Do an act between the two rows that the audit log gets of it."""
@@ -173,6 +183,14 @@ class _Steps:
         decoded = decode_body(self._decoder, body)
         await asyncio.sleep(0)
         return decoded
+
+
+def _incomplete(reply: Reply | Stream, missing: Iterable[str]) -> Reply | Stream:
+    """Return an answer that says which shards it misses: an object gets the field `incomplete`."""
+    if isinstance(reply, Stream) or not reply.body.endswith(b"}"):
+        return reply
+    body = b'%b,"incomplete":%b}' % (reply.body[:-1], encode(sorted(missing)))
+    return msgspec.structs.replace(reply, body=body)
 
 
 async def send_reply(reply: Reply, scope: Scope, send: Send) -> None:

@@ -12,13 +12,12 @@ from drumline.core.access import Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid, NotFound
-from drumline.core.event import EventPosition
 from drumline.core.event_interest import MOST_WORDS, EventInterest, check_types
 from drumline.core.field_schema import Schema, about, line_schema
 from drumline.core.names import LONGEST_NAME, LONGEST_QUEUE, LONGEST_TAG, check_name
 from drumline.core.state import Status
 from drumline.core.views import Moment
-from drumline.engine.feed import EventFeed, EventsDropped, Follower
+from drumline.engine.feed import EventsDropped, Feed, Follower
 
 BEAT_SECONDS: Final = 15.0
 """Silence after which a comment is sent, so that proxies do not close the stream."""
@@ -64,7 +63,7 @@ class EventQuery(Struct, frozen=True, forbid_unknown_fields=True):
         str | None,
         about(
             "The same as the header `Last-Event-ID`, for those who cannot set one.",
-            pattern="^[0-9a-f]{8}-[0-9]{1,18}-[0-9]{1,9}$",
+            pattern=r"^[0-9a-f]{8}-[0-9]{1,18}-[0-9]{1,9}(\.[0-9a-f]{8}-[0-9]{1,18}-[0-9]{1,9}){0,255}$",
         ),
     ] = None
 
@@ -141,7 +140,7 @@ async def forget_consumer(call: ApiCall[None, NoQuery]) -> Reply:
 
 
 async def _followed(
-    call: ApiCall[None, EventQuery], interest: EventInterest, place: EventPosition | None, *, is_resumed: bool
+    call: ApiCall[None, EventQuery], interest: EventInterest, place: object, *, is_resumed: bool
 ) -> AsyncIterator[bytes]:
     feed = call.engine.feed
     async with feed.following(interest) as follower:
@@ -169,7 +168,7 @@ async def _followed(
             await asyncio.gather(*watching, return_exceptions=True)
 
 
-async def _live(feed: EventFeed, follower: Follower, longest: float) -> AsyncIterator[bytes]:
+async def _live(feed: Feed, follower: Follower, longest: float) -> AsyncIterator[bytes]:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + longest
     while not follower.is_over:
@@ -218,7 +217,7 @@ OPERATIONS = (
         answer=StreamMessage, permission=Permission.EVENTS_READ,
     ),
     Operation(
-        method="GET", path="/api/v1/events/consumers", handler=list_consumers, tag=Tag.EVENTS,
+        method="GET", path="/api/v1/events/consumers", handler=list_consumers, merges=True, tag=Tag.EVENTS,
         summary="List who passes events on, and how far each has come", answer=ConsumerList,
         permission=Permission.SYSTEM_READ,
     ),

@@ -288,17 +288,17 @@ def _many(act: BulkAct, wanted: ManyRequest) -> BulkRequest:
 
 OPERATIONS = (
     Operation(
-        method="GET", path="/api/v1/failures", handler=list_failures, tag=Tag.FAILURES,
+        method="GET", path="/api/v1/failures", handler=list_failures, merges=True, tag=Tag.FAILURES,
         summary="List the tasks that failed for good, the latest first", query=FailuresQuery, answer=FailureList,
         permission=Permission.TASKS_READ,
     ),
     Operation(
-        method="GET", path="/api/v1/failures/groups", handler=list_groups, tag=Tag.FAILURES,
+        method="GET", path="/api/v1/failures/groups", handler=list_groups, merges=True, tag=Tag.FAILURES,
         summary="List failures by their cause, with counts", query=GroupsQuery, answer=GroupList,
         permission=Permission.TASKS_READ,
     ),
     Operation(
-        method="GET", path="/api/v1/failures/groups/{fingerprint}", handler=get_group, tag=Tag.FAILURES,
+        method="GET", path="/api/v1/failures/groups/{fingerprint}", handler=get_group, merges=True, tag=Tag.FAILURES,
         summary="Look at the failures of one cause", answer=GroupBody, permission=Permission.TASKS_READ,
     ),
     Operation(

@@ -15,6 +15,7 @@ from drumline.core.codec import encode
 from drumline.core.errors import DrumlineError, Unavailable
 from drumline.engine.configuration import ConfigState
 from drumline.ports.bus import CONSUMER
+from drumline.ports.shards import ShardOperations
 from drumline.ports.store import Store
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -24,6 +25,9 @@ PATIENCE = 3.0
 
 LATE_SECONDS = 30.0
 """How long events may wait to be sent to Kafka before it counts as away."""
+
+SPARED = frozenset({"shards", "redis", "kafka", "workers", "config"})
+"""Parts without which tasks are accepted still."""
 
 Word = Literal["UP", "DOWN"]
 
@@ -50,8 +54,9 @@ class Alive(Struct, frozen=True):
 
 async def health(call: ApiCall[None, NoQuery]) -> Reply:
     """Tell how each part is; 503 when tasks cannot be stored."""
-    db, redis, kafka, disk, workers, config = await asyncio.gather(
+    db, shards, redis, kafka, disk, workers, config = await asyncio.gather(
         _component(call.engine.store.check(), "db"),
+        _component(_shards(call.engine.shards), "shards"),
         _component(_redis(call), "redis"),
         _component(_kafka(call.engine.store), "kafka"),
         _component(_disk(call.context.info), "diskSpace"),
@@ -59,15 +64,14 @@ async def health(call: ApiCall[None, NoQuery]) -> Reply:
         _component(_config(call.engine.configuration.state), "config"),
     )
     components = {
-        "db": db, "redis": redis, "kafka": kafka, "diskSpace": disk, "workers": workers, "config": config,
+        "db": db, "shards": shards, "redis": redis, "kafka": kafka, "diskSpace": disk, "workers": workers,
+        "config": config,
     }  # fmt: skip
     named = {name: component for name, component in components.items() if component is not None}
     away = {name for name, component in named.items() if component.status != "UP"}
     # Redis only holds hints, what Kafka has not got yet waits in the store, and tasks without a worker wait there too:
-    # without them everything is accepted.
-    status: Literal["UP", "DEGRADED", "DOWN"] = (
-        "UP" if not away else "DEGRADED" if away <= {"redis", "kafka", "workers", "config"} else "DOWN"
-    )
+    # without them everything is accepted. Without a shard other than the directory, what does not belong there is.
+    status: Literal["UP", "DEGRADED", "DOWN"] = "UP" if not away else "DEGRADED" if away <= SPARED else "DOWN"
     if not may_see(call):
         named = {name: Component(component.status) for name, component in named.items()}
     return Reply(encode(Health(status, named)), 503 if status == "DOWN" else 200)
@@ -102,6 +106,15 @@ async def _component(check: Awaitable[dict[str, Any] | None], name: str) -> Comp
     if details.pop("is_down", False):
         return Component("DOWN", details)
     return Component("DEGRADED" if details.pop("is_degraded", False) else "UP", details)
+
+
+async def _shards(shards: ShardOperations) -> dict[str, Any] | None:
+    """Return how the other databases of the installation are; None if there is one."""
+    faults = await shards.check()
+    if not faults:
+        return None
+    told: dict[str, Any] = {name: fault or "UP" for name, fault in faults.items()}
+    return told | {"is_degraded": any(fault is not None for fault in faults.values())}
 
 
 async def _redis(call: ApiCall[None, NoQuery]) -> dict[str, Any] | None:

@@ -280,8 +280,8 @@ OPERATIONS = (
         audit_act=lambda body: None if body.schedule is None else "schedule.create",
     ),
     Operation(
-        method="GET", path="/api/v1/jobs", handler=list_jobs, tag=Tag.JOBS, summary="List jobs, newest first",
-        query=JobsQuery, answer=JobList, permission=Permission.TASKS_READ,
+        method="GET", path="/api/v1/jobs", handler=list_jobs, merges=True, tag=Tag.JOBS,
+        summary="List jobs, newest first", query=JobsQuery, answer=JobList, permission=Permission.TASKS_READ,
     ),
     Operation(
         method="GET", path="/api/v1/jobs/{id}", handler=get_job, tag=Tag.JOBS,

@@ -1,5 +1,6 @@
 """Flow limits: look, set, delete."""
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
@@ -11,10 +12,23 @@ from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import NotFound
 from drumline.core.flow import MOST_CONCURRENT, FlowLimit, LimitRequest
+from drumline.core.limit_shares import LimitHolder
 from drumline.core.names import check_queue
 from drumline.core.views import Moment
 
 _LIMITS = "/api/v1/limits"
+
+
+class ShareBody(Struct, frozen=True, kw_only=True):
+    """What one shard has of a limit."""
+
+    shard: str
+    running: int | None
+    """How many tasks run under it there; null if the shard cannot be reached, or has not heard of the limit yet."""
+    max_concurrent: int | None
+    """How many may run there at the moment; null if unknown, or if the limit does not say."""
+    rate: int | None
+    """How many may start there within the period of the rate; null if unknown, or if the limit does not say."""
 
 
 class LimitBody(Struct, frozen=True, kw_only=True):
@@ -33,6 +47,8 @@ class LimitBody(Struct, frozen=True, kw_only=True):
     running: int
     """How many tasks run under it now, under all keys together."""
     created_at: Moment
+    shards: tuple[ShareBody, ...]
+    """What each shard has of it; empty with one database, and for a limit with keys, which are shared key by key."""
 
 
 class LimitList(Struct, frozen=True):
@@ -44,13 +60,14 @@ class LimitList(Struct, frozen=True):
 async def list_limits(call: ApiCall[None, NoQuery]) -> Reply:
     """Return the limits there are, by tenant and name."""
     limits = await call.engine.flow.list_limits(tenant=call.tenant)
-    return Reply(encode(LimitList(tuple(_body(limit, running) for limit, running in limits))))
+    held = await call.engine.flow.holders([limit for limit, _ in limits])
+    return Reply(encode(LimitList(tuple(_body(limit, running, held) for limit, running in limits))))
 
 
 async def get_limit(call: ApiCall[None, NoQuery]) -> Reply:
     """Return a limit, and how many tasks run under it."""
     limit, running = await call.engine.flow.get(_name(call), tenant=call.home)
-    return Reply(encode(_body(limit, running)))
+    return Reply(encode(_body(limit, running, await call.engine.flow.holders([limit]))))
 
 
 async def set_limit(call: ApiCall[LimitRequest, NoQuery]) -> Reply:
@@ -60,7 +77,8 @@ async def set_limit(call: ApiCall[LimitRequest, NoQuery]) -> Reply:
     limit, before = await call.engine.flow.set(_name(call), call.body, tenant=call.home)
     _, running = await call.engine.flow.get(limit.name, tenant=call.home)
     call.note(before=None if before is None else _noted(before), after=_noted(limit))
-    return Reply(encode(_body(limit, running)), 201 if before is None else 200)
+    held = await call.engine.flow.holders([limit])
+    return Reply(encode(_body(limit, running, held)), 201 if before is None else 200)
 
 
 async def delete_limit(call: ApiCall[None, NoQuery]) -> Reply:
@@ -85,7 +103,7 @@ def _name(call: ApiCall[LimitRequest, NoQuery] | ApiCall[None, NoQuery]) -> str:
     return check_queue(call.params["name"], field="name")
 
 
-def _body(limit: FlowLimit, running: int) -> LimitBody:
+def _body(limit: FlowLimit, running: int, held: Mapping[int, Sequence[LimitHolder]]) -> LimitBody:
     return LimitBody(
         name=limit.name,
         tenant=limit.tenant,
@@ -96,6 +114,10 @@ def _body(limit: FlowLimit, running: int) -> LimitBody:
         rate=limit.rate_text,
         running=running,
         created_at=moment_of(limit.created_at),
+        shards=tuple(
+            ShareBody(shard=each.shard, running=each.running, max_concurrent=each.max_concurrent, rate=each.rate)
+            for each in held.get(limit.id, ())
+        ),
     )
 
 
@@ -107,16 +129,16 @@ def _noted(limit: FlowLimit) -> dict[str, object]:
 
 OPERATIONS = (
     Operation(
-        method="GET", path=_LIMITS, handler=list_limits, tag=Tag.LIMITS, summary="List the flow limits",
+        method="GET", path=_LIMITS, handler=list_limits, merges=True, tag=Tag.LIMITS, summary="List the flow limits",
         answer=LimitList, permission=Permission.QUEUES_READ,
     ),
     Operation(
-        method="GET", path=_LIMITS + "/{name}", handler=get_limit, tag=Tag.LIMITS, summary="Look at a flow limit",
-        answer=LimitBody, permission=Permission.QUEUES_READ,
+        method="GET", path=_LIMITS + "/{name}", handler=get_limit, merges=True, tag=Tag.LIMITS,
+        summary="Look at a flow limit", answer=LimitBody, permission=Permission.QUEUES_READ,
     ),
     Operation(
-        method="PUT", path=_LIMITS + "/{name}", handler=set_limit, tag=Tag.LIMITS, summary="Set a flow limit",
-        body=LimitRequest, answer=LimitBody, also=(201,),
+        method="PUT", path=_LIMITS + "/{name}", handler=set_limit, merges=True, tag=Tag.LIMITS,
+        summary="Set a flow limit", body=LimitRequest, answer=LimitBody, also=(201,),
         permission=Permission.QUEUES_CONTROL, audit_act="limit.set", reach=Reach.TASKS,
     ),
     Operation(

@@ -12,6 +12,7 @@ from drumline.core.access import Permission
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid, NotFound, Unavailable
 from drumline.core.meters import Counter, Family, Gauge, Histogram, Labels
+from drumline.core.metrics import OF_WORKERS
 
 ALIASES: Final = MappingProxyType(
     {
@@ -90,11 +91,10 @@ async def metric(call: ApiCall[None, MetricQuery]) -> Reply:
 
 async def _family(call: ApiCall[None, MetricQuery], name: str) -> Family | None:
     """Return a figure: of the whole installation if it is the same everywhere, else of this process."""
-    own = next((family for family in call.engine.metrics.families() if family.name == name), None)
-    if own is None or own not in call.engine.metrics.installation_families():
-        return own
-    shared = await call.engine.installation.read()
-    return next(family for family in shared.installation_families() if family.name == name)
+    if name in {family.name for family in call.engine.metrics.installation_families()}:
+        shared = await call.engine.installation.read()
+        return next(family for family in shared.installation_families() if family.name == name)
+    return next((family for family in call.engine.metrics.families() if family.name == name), None)
 
 
 async def info(call: ApiCall[None, NoQuery]) -> Reply:
@@ -157,7 +157,7 @@ def _measured(family: Family, chosen: list[Labels]) -> tuple[MeasurementBody, ..
         case Counter():
             return (MeasurementBody("COUNT", sum(family.values[labels] for labels in chosen)),)
         case Gauge():
-            return (MeasurementBody("VALUE", sum(family.values[labels] for labels in chosen)),)
+            return (MeasurementBody("VALUE", _gauged(family, chosen)),)
         case Histogram():
             count = sum(sum(family.series[labels].counts) for labels in chosen)
             total = sum(family.series[labels].sum for labels in chosen)
@@ -165,6 +165,17 @@ def _measured(family: Family, chosen: list[Labels]) -> tuple[MeasurementBody, ..
             return (MeasurementBody("COUNT", count), MeasurementBody(word, total))
         case _:
             return ()
+
+
+def _gauged(gauge: Gauge, chosen: list[Labels]) -> float:
+    """Return the sum of a gauge; workers are counted once, though they have a session in every shard."""
+    if gauge.name not in OF_WORKERS:
+        return sum(gauge.values[labels] for labels in chosen)
+    largest: dict[Labels, float] = {}
+    for *labels, shard in chosen:
+        others = tuple(labels)
+        largest[others] = max(largest.get(others, 0.0), gauge.values[*others, shard])
+    return sum(largest.values())
 
 
 OPERATIONS = (

@@ -17,9 +17,22 @@ from drumline.core.secret import LONGEST_NAME as LONGEST_SECRET_NAME
 from drumline.core.secret import NAME_PATTERN
 from drumline.core.tenant import TENANT_SCHEMA
 
+NO_CONTENT: Final = 204
 _BRACES = re.compile(r"{(\w+)}")
 _PROBLEM_MEDIA = "application/problem+json"
 _REASONS = {200: "Done", 201: "Stored durably", 202: "Begun", 204: "Done, nothing to say", 503: "Not ready"}
+
+INCOMPLETE: Final[Schema] = {
+    "type": "object",
+    "description": "An answer from all shards.",
+    "properties": {
+        "incomplete": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "The shards that could not be reached, and what they hold is missing; absent if none is.",
+        }
+    },
+}
 
 PATH_PARAMETERS: Final[dict[str, Schema]] = {
     "id": UUID,
@@ -146,7 +159,8 @@ def _request_body(operation: Operation, schemas: Schemas) -> Schema:
 def _responses(operation: Operation, schemas: Schemas) -> Schema:
     responses: Schema = {}
     for status in (operation.status, *operation.also):
-        responses[str(status)] = {"description": _REASONS.get(status, "Done"), **_content(operation, schemas)}
+        content = {} if status == NO_CONTENT else _content(operation, schemas)
+        responses[str(status)] = {"description": _REASONS.get(status, "Done"), **content}
         if status in {200, 201} and operation.idempotent:
             responses[str(status)]["headers"] = {
                 "Location": {"description": "Where it is", "schema": {"type": "string"}}
@@ -181,6 +195,9 @@ def _content(operation: Operation, schemas: Schemas) -> Schema:
     # Of a stream it is one message that is described.
     is_shape = operation.media in {JSON, EVENT_STREAM}
     schema = schemas.of(operation.answer) if is_shape else {"type": "string"}
+    if operation.merges:
+        schemas.components["Incomplete"] = INCOMPLETE
+        schema = {"allOf": [schema, {"$ref": "#/components/schemas/Incomplete"}]}
     return {"content": {media: {"schema": schema}}}
 
 

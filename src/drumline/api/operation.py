@@ -17,7 +17,7 @@ from drumline.core.access import Caller, Permission
 from drumline.core.errors import Invalid, Unauthorized
 from drumline.core.limits import DEFAULT_HTTP_LIMITS, HttpLimits, Limits
 from drumline.engine.engine import Engine
-from drumline.engine.gateway import LocalGateway
+from drumline.ports.gateway import ServerGateway
 
 if TYPE_CHECKING:  # it brings a client and cryptography with it, which few servers need
     from drumline.outbound.issuer import Issuer
@@ -58,6 +58,7 @@ class Tag(StrEnum):
     SECRETS = "secrets"
     AUDIT = "audit log"
     CONFIG = "configuration"
+    SHARDS = "shards"
     PROTOCOL = "worker protocol"
     SHORT = "short paths"
     HEALTH = "health"
@@ -85,7 +86,7 @@ class ApiContext:
     """What handlers work with; handed in once, the same for every request."""
 
     engine: Engine
-    gateway: LocalGateway
+    gateway: ServerGateway
     info: Info
     limits: Limits
     stop: asyncio.Event
@@ -230,7 +231,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     media: bytes = JSON
     status: int = 200
     also: tuple[int, ...] = ()
-    """Other statuses with the same answer."""
+    """Other statuses with the same answer; 204 has none."""
     idempotent: bool = False
     """Whether it takes the header `Idempotency-Key`."""
     permission: Permission | UnsetType | None = UNSET
@@ -240,6 +241,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     not recorded. Every operation that needs a key and is not a GET states it."""
     reach: Reach | None = None
     """What a key restricted to some names and queues may do with it. Stated wherever `audit_act` is."""
+    merges: bool = False
+    """Whether the answer is put together from all shards: then it says in `incomplete` which of them it misses."""
     is_open: bool = False
     """Whether it is served without a key."""
     is_hidden: bool = False

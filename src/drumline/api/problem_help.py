@@ -291,5 +291,14 @@ HELP: Final[Mapping[str, Help]] = MappingProxyType(
             ),
             repeat=UNKNOWN,
         ),
+        "moved": Help(
+            cause="What was submitted has an idempotency key or belongs to a schedule whose slot is on its way from one shard "
+            "to another. That takes milliseconds, and longer only if a shard cannot be reached.",
+            cure=(
+                "Repeat after `Retry-After`; the SDK does so by itself.",
+                "If it does not end: `drumline shards list` shows which slots are moving, and which shard is away.",
+            ),
+            repeat=LATER,
+        ),
     }
 )

@@ -40,6 +40,7 @@ PROBLEMS: Final[Mapping[str, tuple[int, str]]] = MappingProxyType(
         "internal": (500, "Something went wrong here"),
         "overloaded": (503, "Too much is waiting"),
         "unavailable": (503, "A part of the system is away"),
+        "moved": (503, "Another shard takes this over"),
     }
 )
 
@@ -53,6 +54,7 @@ _EXTRA: Final[Mapping[str, Headers]] = MappingProxyType(
         "overloaded": ((b"retry-after", b"1"),),
         "quota_exceeded": ((b"retry-after", b"5"),),
         "unavailable": ((b"retry-after", b"2"),),
+        "moved": ((b"retry-after", b"1"),),
     }
 )
 

@@ -6,9 +6,11 @@ What a worker anywhere needs, in any language, with nothing but an address and a
 
 import sys
 from collections.abc import Sequence
+from random import random
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from drumline.aio.threads import off_loop
 from drumline.api.lists import ListReader
@@ -32,6 +34,7 @@ from drumline.core.protocol import (
     ClaimBody,
     ClaimRequestBody,
     LeaseBody,
+    LogBody,
     LogRequest,
     OpenBody,
     OpenRequest,
@@ -57,13 +60,15 @@ from drumline.core.protocol import (
 )
 from drumline.core.session import BEAT_EVERY, SESSION_TTL, Beat, SessionSpec, TaskType
 from drumline.core.state import State
-from drumline.ports.gateway import Report
+from drumline.ports.gateway import Acknowledged, Report
 from drumline.ports.store import Artifact
 
 LONGEST_WORD = 255
 MOST_TYPES = 10_000
 MOST_CHUNKS = 1_000
 MOST_TENANTS = 1_000
+SPREAD = 0.3
+"""The share of a wait by which it may end early: workers that began together do not come back together for ever."""
 LEASE_BYTES = 100
 """What reading a lease costs, as bytes of JSON."""
 FOR_WORKERS = ("worker.", "log.", "tune.report_batch")
@@ -108,6 +113,7 @@ async def open_session(call: ApiCall[RawOpenRequest, NoQuery]) -> Reply:
         wants_held=spec.tenant is None,
         wants_nonce=True,
         tells_stops=True,
+        answers_partly=True,
     )
     return Reply(encode(opened), 201)
 
@@ -119,14 +125,15 @@ async def claim(call: ApiCall[ClaimRequestBody, NoQuery]) -> Reply:
     wanted = call.body
     if wanted.queues is not None:
         spec = msgspec.structs.replace(spec, queues=_allowed_queues(wanted.queues, call.by))
-    wait = call.wait(wanted.wait)
+    wait = _spread(call.wait(wanted.wait))
     nonce = None if wanted.claim_id is None else nonce_of(wanted.claim_id, field="claim_id")
     if wanted.again and nonce is None:
         raise Invalid("needs the claim_id of the claim to repeat", field="again")
     if len(wanted.held) > MOST_TENANTS:
         raise Invalid(f"must name at most {MOST_TENANTS:,} tenants", field="held")
-    call.engine.claims.note_held(session, wanted.held)
-    claiming = call.engine.claims.claim(session, spec, limit=wanted.limit, wait=wait, nonce=nonce, again=wanted.again)
+    gateway = call.context.gateway
+    gateway.note_held(session, wanted.held)
+    claiming = gateway.claim_as(session, spec, limit=wanted.limit, wait=wait, nonce=nonce, again=wanted.again)
     if wait == 0:
         tasks = await claiming
     else:
@@ -188,8 +195,12 @@ async def settle(call: ApiCall[RawSettleRequest, NoQuery]) -> Reply:
         tasks = [report.lease.task for report in checked if isinstance(report, Report)]
         own = await own_tasks(call, tasks)
         checked = [_unless_foreign(report, own) for report in checked]
-    settled = iter(await call.engine.settlements.join([report for report in checked if isinstance(report, Report)]))
-    answers = [next(settled) if isinstance(report, Report) else report for report in checked]
+    settled = await call.context.gateway.join([report for report in checked if isinstance(report, Report)])
+    away = next((answer for answer in settled if isinstance(answer, Unavailable)), None)
+    if away is not None and not call.body.partial:
+        raise away  # a worker that does not know such an answer would take it for the last word on its report
+    coming = iter(settled)
+    answers = [next(coming) if isinstance(report, Report) else report for report in checked]
     return Reply(encode(SettleBody([_settled_body(answer) for answer in answers])))
 
 
@@ -198,7 +209,7 @@ async def stops(call: ApiCall[StopsRequest, NoQuery]) -> Reply:
     session = _session(call)
     await own_spec(call, session)
     held = await _held(call.body.held)
-    waiting = call.engine.stops.wait(held, seconds=call.wait(call.body.wait))
+    waiting = call.context.gateway.stops(session, held, wait=_spread(call.wait(call.body.wait)))
     found = await unless_stopped(waiting, stop=call.context.stop, receive=call.receive)
     return Reply(encode(StopsBody() if found is None else StopsBody(found.lost, found.cancelled)))
 
@@ -211,9 +222,15 @@ async def append_log(call: ApiCall[RawLogRequest, NoQuery]) -> Reply:
             raise Invalid("is too long", field=f"chunks[{number}].text", code="too_large")
     leases = leases_of(bodies)
     chunks = await own_chunks(call, bodies, leases) if bodies and await is_own(call, session) else []
-    if fitting := call.context.log_quota.fitting(chunks):
-        await call.context.gateway.append_log(fitting)
-    return Reply(b"", 204)
+    fitting = call.context.log_quota.fitting(chunks)
+    away = await call.context.gateway.append_log(fitting) if fitting else ()
+    if not call.body.partial:
+        if away:
+            raise Unavailable("a shard is away; send the pieces again")
+        return Reply(b"", 204)
+    left = {(chunk.task, chunk.epoch, chunk.seq) for chunk in away}
+    numbers = [number for number, body in enumerate(bodies) if (leases[0][number], body.epoch, body.seq) in left]
+    return Reply(encode(LogBody(unavailable=numbers)))
 
 
 async def report_progress(call: ApiCall[ProgressRequest, NoQuery]) -> Reply:
@@ -279,6 +296,11 @@ async def close_session(call: ApiCall[None, NoQuery]) -> Reply:
     return Reply(b"", 204)
 
 
+def _spread(wait: float) -> float:
+    """Return a wait of some seconds, or a little less."""
+    return wait * (1 - SPREAD * random())  # noqa: S311 - not secret
+
+
 async def _held(leases: Sequence[LeaseBody]) -> tuple[Lease, ...]:
     """Return leases that a worker says it holds, or raise `Invalid`."""
     return await off_loop(
@@ -335,10 +357,10 @@ def _unless_foreign(report: Report | DrumlineError, own: frozenset[TaskId]) -> R
     return report
 
 
-def _settled_body(answer: State | DrumlineError) -> SettledBody:
+def _settled_body(answer: Acknowledged | DrumlineError) -> SettledBody:
     if isinstance(answer, DrumlineError):
         return SettledBody(error=to_problem(answer))
-    return SettledBody(state=answer.name.lower())
+    return SettledBody(state=UNSET if answer is None else answer.name.lower())
 
 
 OPERATIONS = (
@@ -369,7 +391,7 @@ OPERATIONS = (
     Operation(
         method="POST", path=_SESSIONS + "/{session}/log", handler=append_log, tag=Tag.PROTOCOL,
         summary="Append to logs", largest=lambda limits: limits.body,
-        body=RawLogRequest, described=LogRequest, status=204,
+        body=RawLogRequest, described=LogRequest, answer=LogBody, also=(204,),
         permission=Permission.WORKERS_PROTOCOL, audit_act=None, reach=Reach.OWN,
     ),
     Operation(

@@ -106,17 +106,17 @@ def _pause(view: QueueView) -> dict[str, Any]:
 
 OPERATIONS = (
     Operation(
-        method="GET", path="/api/v1/queues", handler=list_queues, tag=Tag.QUEUES,
+        method="GET", path="/api/v1/queues", handler=list_queues, merges=True, tag=Tag.QUEUES,
         summary="List the queues that have tasks or are paused", query=QueuesQuery, answer=QueueList,
         permission=Permission.QUEUES_READ,
     ),
     Operation(
-        method="POST", path="/api/v1/queues/{name}/pause", handler=pause_queue, tag=Tag.QUEUES,
+        method="POST", path="/api/v1/queues/{name}/pause", handler=pause_queue, merges=True, tag=Tag.QUEUES,
         summary="Hand out no more tasks of a queue", body=PauseRequest, body_required=False, answer=QueueBody,
         permission=Permission.QUEUES_CONTROL, audit_act="queue.pause", reach=Reach.TASKS,
     ),
     Operation(
-        method="POST", path="/api/v1/queues/{name}/resume", handler=resume_queue, tag=Tag.QUEUES,
+        method="POST", path="/api/v1/queues/{name}/resume", handler=resume_queue, merges=True, tag=Tag.QUEUES,
         summary="Hand out a paused queue's tasks again", answer=QueueBody,
         permission=Permission.QUEUES_CONTROL, audit_act="queue.resume", reach=Reach.TASKS,
     ),

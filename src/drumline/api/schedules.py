@@ -322,7 +322,8 @@ OPERATIONS = (
         permission=Permission.SCHEDULES_WRITE, audit_act="schedule.create", reach=Reach.TASKS,
     ),
     Operation(
-        method="GET", path=_PATH, handler=list_schedules, tag=Tag.SCHEDULES, summary="List schedules, newest first",
+        method="GET", path=_PATH, handler=list_schedules, merges=True, tag=Tag.SCHEDULES,
+        summary="List schedules, newest first",
         query=SchedulesQuery, answer=ScheduleList, permission=Permission.SCHEDULES_READ,
     ),
     Operation(

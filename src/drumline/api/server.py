@@ -24,6 +24,7 @@ GRACE: Final = 5
 """Seconds that requests under way get to finish when the server stops."""
 BACKLOG: Final = 2048
 CHECK_EVERY: Final = 0.5
+CHECKED_AT_ONCE: Final = 500
 """Seconds between two checks of the time limits of connections."""
 
 
@@ -76,8 +77,10 @@ class _Uvicorn(uvicorn.Server):
         while True:
             await asyncio.sleep(CHECK_EVERY)
             now = monotonic()
-            for connection in self._connections:
+            for number, connection in enumerate(tuple(self._connections), 1):
                 connection.check(now)
+                if number % CHECKED_AT_ONCE == 0:  # thousands of them would keep requests waiting
+                    await asyncio.sleep(0)
 
 
 class Server:

@@ -20,7 +20,7 @@ from drumline.ports.store import LogChunk
 
 async def own_spec(call: ApiCall[Any, Any], session: SessionId) -> SessionSpec:
     """Return what a session can run; `NotFound` unless it is open and the caller's own."""
-    spec = await call.engine.sessions.spec(session)
+    spec = await call.context.gateway.spec(session)
     if not _is_of(spec, call.by):
         raise NotFound(f"worker {session_text(session)} has no open session", field="session")
     return spec
@@ -64,7 +64,7 @@ async def own_chunks(call: ApiCall[Any, Any], bodies: Sequence[ChunkBody], lease
         for session in {holder.session for holder in found.values() if holder is not None and holder.session}
     }
     return [
-        LogChunk(task=task, epoch=body.epoch, seq=body.seq, text=without_nul(body.text))
+        LogChunk(task=task, epoch=body.epoch, seq=body.seq, text=without_nul(body.text), nonce=nonce)
         for task, body, nonce in zip(tasks, bodies, nonces, strict=True)
         if _is_held(found[task, body.epoch], nonce, own)
     ]

@@ -149,7 +149,13 @@ def shown(view: TaskView, hidden: Redaction) -> TaskView:
     return view if view.payload is None else replace(view, payload=hidden.payload(view.payload))
 
 
-def task_body(view: TaskView, *, now: Instant, progress: ProgressBody | UnsetType | None = UNSET) -> TaskBody:
+def task_body(
+    view: TaskView,
+    *,
+    now: Instant,
+    progress: ProgressBody | UnsetType | None = UNSET,
+    shard: str | UnsetType | None = UNSET,
+) -> TaskBody:
     """Return a task as JSON shows it."""
     options = view.options
     return show_task(
@@ -161,6 +167,7 @@ def task_body(view: TaskView, *, now: Instant, progress: ProgressBody | UnsetTyp
         backoff=_DEFAULT_BACKOFF if options.backoff is DEFAULT_BACKOFF else backoff_body(options.backoff),
         notify=tuple(notify_body(target) for target in options.notify),
         progress=progress,
+        shard=shard,
         result=UNSET if view.result is None else view.result,
         error=error_body(view.error),
     )

@@ -85,7 +85,7 @@ def _point(point: Series) -> PointBody:
 
 OPERATIONS = (
     Operation(
-        method="GET", path="/api/v1/stats", handler=stats, tag=Tag.HEALTH,
+        method="GET", path="/api/v1/stats", handler=stats, merges=True, tag=Tag.HEALTH,
         summary="Metrics over time: throughput, failures, depth, waiting and running times", query=StatsQuery,
         answer=StatsBody, permission=Permission.METRICS_READ,
     ),

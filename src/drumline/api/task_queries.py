@@ -104,11 +104,11 @@ async def count_tasks(call: ApiCall[None, TaskQuery]) -> Reply:
 
 OPERATIONS = (
     Operation(
-        method="GET", path="/api/v1/tasks/{id}/why", handler=why, tag=Tag.TASKS,
+        method="GET", path="/api/v1/tasks/{id}/why", handler=why, merges=True, tag=Tag.TASKS,
         summary="Tell why a task is not running", answer=WhyBody, permission=Permission.TASKS_READ,
     ),
     Operation(
-        method="GET", path="/api/v1/tasks/counts", handler=count_tasks, tag=Tag.TASKS,
+        method="GET", path="/api/v1/tasks/counts", handler=count_tasks, merges=True, tag=Tag.TASKS,
         summary="Count tasks by status", query=TaskQuery, answer=CountList, permission=Permission.TASKS_READ,
     ),
 )  # fmt: skip

@@ -337,9 +337,18 @@ async def task_reply(call: ApiCall[Any, Any], task: TaskId, view: TaskView | Non
         call.note(after=audited_fields(view, call.engine.clock.now()))
     progress = await call.engine.queries.progress(view, tenant=call.tenant)
     hidden, now = call.engine.redaction, call.engine.clock.now()
-    told = progress_body(progress)
-    body = await off_loop(weight_of(view), lambda: encode(task_body(shown(view, hidden), now=now, progress=told)))
+    told, shard = progress_body(progress), _shard_of(call, task)
+    body = await off_loop(
+        weight_of(view), lambda: encode(task_body(shown(view, hidden), now=now, progress=told, shard=shard))
+    )
     return Reply(body)
+
+
+def _shard_of(call: ApiCall[Any, Any], task: TaskId) -> str | UnsetType:
+    """Return the shard of a task for those who may see shards, where there are several."""
+    if Permission.SHARDS_READ not in call.by.permissions:
+        return UNSET
+    return call.engine.shards.holder(task) or UNSET
 
 
 OPERATIONS = (
@@ -354,8 +363,8 @@ OPERATIONS = (
         permission=Permission.TASKS_SUBMIT, audit_act=None, reach=Reach.TASKS,
     ),
     Operation(
-        method="GET", path="/api/v1/tasks", handler=list_tasks, tag=Tag.TASKS, summary="List tasks, newest first",
-        query=ListQuery, answer=TaskList, permission=Permission.TASKS_READ,
+        method="GET", path="/api/v1/tasks", handler=list_tasks, merges=True, tag=Tag.TASKS,
+        summary="List tasks, newest first", query=ListQuery, answer=TaskList, permission=Permission.TASKS_READ,
     ),
     Operation(
         method="GET", path="/api/v1/tasks/{id}", handler=get, tag=Tag.TASKS,

@@ -82,16 +82,16 @@ async def list_types(call: ApiCall[None, NoQuery]) -> Reply:
 
 OPERATIONS = (
     Operation(
-        method="GET", path="/api/v1/workers", handler=list_workers, tag=Tag.WORKERS, summary="List the workers",
-        query=WorkersQuery, answer=WorkerList, permission=Permission.WORKERS_READ,
+        method="GET", path="/api/v1/workers", handler=list_workers, merges=True, tag=Tag.WORKERS,
+        summary="List the workers", query=WorkersQuery, answer=WorkerList, permission=Permission.WORKERS_READ,
     ),
     Operation(
-        method="POST", path="/api/v1/workers/{id}/drain", handler=drain_worker, tag=Tag.WORKERS,
+        method="POST", path="/api/v1/workers/{id}/drain", handler=drain_worker, merges=True, tag=Tag.WORKERS,
         summary="Ask a worker to finish and leave", answer=WorkerBody,
         permission=Permission.WORKERS_CONTROL, audit_act="worker.drain", reach=Reach.TASKS,
     ),
     Operation(
-        method="GET", path="/api/v1/types", handler=list_types, tag=Tag.WORKERS,
+        method="GET", path="/api/v1/types", handler=list_types, merges=True, tag=Tag.WORKERS,
         summary="List the tasks that live workers can run", answer=TypeList, permission=Permission.WORKERS_READ,
     ),
 )  # fmt: skip

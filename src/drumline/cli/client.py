@@ -86,6 +86,7 @@ class ApiClient:
         if reason:
             self._headers["X-Reason"] = quote(reason, safe=" ,.;:!?'()-")
         self._pool = urllib3.PoolManager(retries=False)
+        self._missed: set[str] = set()
 
     def get(self, path: str, **query: object) -> Any:
         """Return the resource at a path; a GET is repeated when the connection breaks."""
@@ -155,7 +156,15 @@ class ApiClient:
             raise self._stranger(reply) from error
         if not isinstance(answer, dict):
             raise self._stranger(reply)
+        self._warn_of_missing(answer)
         return answer
+
+    def _warn_of_missing(self, answer: dict[str, Any]) -> None:
+        """Say once of each shard that an answer misses what it holds."""
+        for shard in answer.get("incomplete", ()):
+            if shard not in self._missed:
+                self._missed.add(shard)
+                say(f"The shard {shard} cannot be reached: what it holds is missing here.")
 
     def _request(
         self,

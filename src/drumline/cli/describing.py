@@ -42,6 +42,7 @@ def print_task(task: dict[str, Any], attempts: list[dict[str, Any]], artifacts: 
     print_line("timeout", None if task["timeout"] is None else span(task["timeout"]))
     print_line("tags", ", ".join(task["tags"]))
     print_line("key", task["idempotency_key"])
+    print_line("shard", task.get("shard"))
     for name in ("payload", "result"):
         if name in task:
             _print_block(name, _json(task[name]))

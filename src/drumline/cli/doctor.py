@@ -23,7 +23,7 @@ def doctor(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Examine this installation: settings, clocks, backends, schema, disk, port, workers and queues.
+    """Examine this installation: settings, clocks, backends, shards, schema, disk, port, workers and queues.
 
     Ends with status 1 if there is a problem. With a server named it examines the way there.
     """

@@ -75,6 +75,7 @@ _FLAGS: Final = {
     "api_key": ("--api-key",),
     "as_of": ("--as-of",),
     "end": ("--end", "--to"),
+    "giver": ("--from",),
     "idempotency_key": ("--key",),
     "interval": ("--every",),
     "kind": ("--kind",),
@@ -83,6 +84,7 @@ _FLAGS: Final = {
     "run_at": ("--at",),
     "start": ("--start", "--from"),
     "tags": ("--tag",),
+    "taker": ("--to",),
     "timezone": ("--tz", "--timezone"),
 }
 """The flags of fields that have other names there; the others have their own."""

@@ -26,12 +26,24 @@ COLUMNS = (
 Name = Annotated[str, typer.Argument(help="The limit's name.", metavar="NAME", show_default=False)]
 
 
-def _print_limit(limit: dict[str, Any]) -> None:
+def print_limit(limit: dict[str, Any]) -> None:
+    """Print a limit, and what each shard has of it where there are several."""
     about = " and ".join(f"{noun} {limit[noun]}" for noun in ("queue", "task") if limit[noun] is not None)
     at_once = f"{limit['max_concurrent']} at once" if limit["max_concurrent"] is not None else None
     allowed = ", ".join(part for part in (at_once, limit["rate"]) if part is not None)
     by = f" for each {limit['key']}" if limit["key"] is not None else ""
     typer.echo(f"{limit['name']}  {about}: {allowed}{by}; {limit['running']} running")
+    for share in limit.get("shards", ()):
+        typer.echo(f"  {share['shard']}: {_share_text(share)}")
+
+
+def _share_text(share: dict[str, Any]) -> str:
+    """Return what a shard has of a limit, as text."""
+    if share["running"] is None:
+        return "cannot be reached, or has not heard of it yet"
+    running = f"{share['running']} running"
+    at_once = f"{running}, a share of {share['max_concurrent']}" if share["max_concurrent"] is not None else running
+    return at_once if share["rate"] is None else f"{at_once}; {share['rate']} starts of the rate"
 
 
 @list_command(app, "list", COLUMNS, empty="There is no limit.")
@@ -40,7 +52,7 @@ def list_limits(client: "ApiClient") -> Any:
     return client.get("/limits")["items"]
 
 
-@server_command(app, "set", show=_print_limit, reason=True)
+@server_command(app, "set", show=print_limit, reason=True)
 def set_limit(
     client: "ApiClient",
     name: Name,
@@ -63,7 +75,7 @@ def set_limit(
     return client.put(f"/limits/{segment(name)}", body)
 
 
-@server_command(app, show=_print_limit)
+@server_command(app, show=print_limit)
 def get(client: "ApiClient", name: Name) -> Any:
     """Show a limit."""
     return client.get(f"/limits/{segment(name)}")

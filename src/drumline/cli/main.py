@@ -24,6 +24,7 @@ from drumline.cli import (
     schedules,
     secrets,
     servers,
+    shards,
     tasks,
     tenants,
     workers,
@@ -78,6 +79,7 @@ app.add_typer(tenants.app, name="tenants")
 app.add_typer(secrets.app, name="secrets")
 app.add_typer(audit.app, name="audit")
 app.add_typer(config.app, name="config")
+app.add_typer(shards.app, name="shards")
 app.command("doctor")(doctor)
 app.command("docs")(docs)
 app.command("api")(servers.api)

@@ -93,7 +93,10 @@ def worker(
 
 
 def migrate(data: Data = None, config: Config = None, log_level: LogLevel = None) -> None:
-    """Bring the store's schema to this version. Safe to run at any time, any number of times."""
+    """Bring the store's schema to this version. Safe to run at any time, any number of times.
+
+    With several databases that of every shard is migrated, one after the other.
+    """
     settings, _ = _load(config, data=data, log_level=log_level)
     from drumline.lifecycle.processes import run_migrate
 

@@ -1,6 +1,6 @@
 """Accepting a job: everything about it is checked before anything of it is stored."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from types import MappingProxyType
@@ -76,7 +76,7 @@ def accept_job(
     ids = {check_text(key, field="tasks", longest=LONGEST_KEY): new_id() for key in request.tasks}
     accept_task = partial(accept, tenant=tenant, limits=limits, retry=defaults.retry)
     plain = _TasksOf(request, accept_task, id, limits, defaults.rules)
-    idempotency_key = request.idempotency_key if request.idempotency_key is not None else request.idempotency_key_alias
+    idempotency_key = job_key_of(request)
     return NewJob(
         id=id,
         tenant=tenant,
@@ -147,6 +147,32 @@ class _TasksOf:
             return ()
         found = find_references(decode(payload, object), needs)
         return tuple(dict.fromkeys(reference.parent for reference in found))
+
+
+def job_key_of(request: JobRequest) -> str | None:
+    """Return the idempotency key of a job, by either of its names."""
+    return request.idempotency_key if request.idempotency_key is not None else request.idempotency_key_alias
+
+
+def with_new_ids(job: NewJob, *, id: JobId, tasks: Sequence[TaskId]) -> NewJob:
+    """Return a job that was not stored with other ids, as if it had been accepted with those."""
+    new = dict(zip((each.task.id for each in job.tasks), tasks, strict=True))
+    return replace(
+        job,
+        id=id,
+        tasks=tuple(
+            replace(
+                each,
+                task=replace(
+                    each.task,
+                    id=new[each.task.id],
+                    options=encode_options(replace(decode_options(each.task.options), job=id)),
+                ),
+                needs=tuple(new[need] for need in each.needs),
+            )
+            for each in job.tasks
+        ),
+    )
 
 
 def name_of(key: str, task: JobTaskRequest) -> str:

@@ -60,6 +60,8 @@ class Permission(StrEnum):
     TENANTS_MANAGE = "tenants:manage"
     CONFIG_READ = "config:read"
     CONFIG_WRITE = "config:write"
+    SHARDS_READ = "shards:read"
+    SHARDS_MANAGE = "shards:manage"
 
 
 _LOOKING: Final = frozenset(
@@ -74,6 +76,7 @@ _LOOKING: Final = frozenset(
         Permission.SYSTEM_READ,
         Permission.TENANTS_READ,
         Permission.CONFIG_READ,
+        Permission.SHARDS_READ,
     }
 )
 _OPERATING: Final = frozenset(
@@ -105,7 +108,14 @@ ROLES: Final[Mapping[Role, frozenset[Permission]]] = MappingProxyType(
 """What each role may do."""
 
 INSTALLATION: Final = frozenset(
-    {Permission.SYSTEM_READ, Permission.TENANTS_MANAGE, Permission.CONFIG_READ, Permission.CONFIG_WRITE}
+    {
+        Permission.SYSTEM_READ,
+        Permission.TENANTS_MANAGE,
+        Permission.CONFIG_READ,
+        Permission.CONFIG_WRITE,
+        Permission.SHARDS_READ,
+        Permission.SHARDS_MANAGE,
+    }
 )
 """What only a key for every tenant may do, whatever its role."""
 

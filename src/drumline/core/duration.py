@@ -32,7 +32,7 @@ def parse_duration(value: Duration, *, field: str) -> timedelta:
     elif isinstance(value, str):
         seconds = _seconds_of(value.strip(), field)
     else:
-        seconds = float(value)
+        seconds = _number_of(value)
     if not math.isfinite(seconds) or seconds < 0:
         raise Invalid("must be zero or more", field=field)
     if seconds > LONGEST.total_seconds():
@@ -46,6 +46,13 @@ def parse_expires(value: Duration, *, field: str = "expires") -> int:
     if not LEAST_EXPIRES <= parsed <= MOST_EXPIRES:
         raise Invalid("must be from 0.001 s to 366 days", field=field)
     return millis(parsed)
+
+
+def _number_of(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # an integer that no float can hold
+        return LONGEST.total_seconds() + 1 if value > 0 else -1.0
 
 
 def _seconds_of(text: str, field: str) -> float:

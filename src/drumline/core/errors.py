@@ -13,6 +13,7 @@ DrumlineError
 │   ├── RateLimited       the key, or the address, asks too often      → HTTP 429
 │   └── QuotaExceeded     the tenant has as much as it may have        → HTTP 429
 └── Unavailable           a backend cannot be reached; try again       → HTTP 503
+    └── Moved             another shard takes new work of this slot
 
 Each carries a stable `code`; `field` names the offending input, where there is one.
 """
@@ -113,3 +114,9 @@ class Unavailable(DrumlineError):
     """A backend cannot be reached right now; nothing was decided, try again."""
 
     code = "unavailable"
+
+
+class Moved(Unavailable):
+    """The database does not take new work of this slot any more, or not yet; nothing was stored, ask the map again."""
+
+    code = "moved"

@@ -198,6 +198,10 @@ class _Traced(Struct, frozen=True):
     traceparent: str | None = None
 
 
+MOST_LOGS: Final = 256
+"""Logs, one for each shard, in which the id of a message names a place."""
+
+
 def trace_of(event: bytes) -> str | None:
     """Return the trace that a written event belongs to, if it belongs to one."""
     return decode(event, _Traced).traceparent
@@ -209,6 +213,14 @@ def parse_event_id(text: str, *, field: str) -> tuple[str, EventPosition]:
     if match is None:
         raise Invalid("must be the id of an event, such as 5f0c9a1e-1042-0", field=field)
     return match[1], EventPosition(int(match[2]), int(match[3]))
+
+
+def parse_event_ids(text: str, *, field: str) -> dict[str, EventPosition]:
+    """Return the place in each log that the id of a message names: one for each shard; or raise `Invalid`."""
+    parts = text.split(".", MOST_LOGS)
+    if len(parts) > MOST_LOGS:
+        raise Invalid(f"must name at most {MOST_LOGS} logs", field=field)
+    return dict(parse_event_id(part, field=field) for part in parts)
 
 
 @lru_cache(maxsize=1024)

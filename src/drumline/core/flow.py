@@ -83,6 +83,8 @@ class FlowLimit(Struct, frozen=True, kw_only=True):
     period_ms: int | None = None
     id: int = 0
     created_at: Instant = Instant(0)
+    split: int = 0
+    """How much of it this database has: `limit_shares.Split`."""
 
     def concerns(self, lane: Lane) -> bool:
         """Tell whether the tasks of a lane are under this limit."""
@@ -122,6 +124,13 @@ class LimitUse(Struct, frozen=True, kw_only=True):
     limit: FlowLimit
     key: str | None
     use: Use
+    share: FlowLimit | None = None
+    """The same limit with the numbers that hold in the task's database, if that has a share of it."""
+
+    @property
+    def here(self) -> FlowLimit:
+        """The limit with the numbers that hold for the task."""
+        return self.limit if self.share is None else self.share
 
 
 class Candidate(Struct, frozen=True, gc=False):

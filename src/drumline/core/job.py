@@ -182,6 +182,10 @@ class NewJob(Struct, frozen=True, kw_only=True):
     tasks: tuple[NewJobTask, ...]
     options: JobOptions = DEFAULT_JOB_OPTIONS
     depends_on: tuple[JobId, ...] = ()
+    elsewhere: frozenset[JobId] = frozenset()
+    """Those of `depends_on` that belong to other shards."""
+    slot_version: int = 0
+    """The version of the entry of the map by which its database was chosen."""
     idempotency_key: str | None = None
     fingerprint: bytes | None = None
     """Digest of the request, kept with its idempotency key."""

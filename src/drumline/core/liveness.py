@@ -23,6 +23,15 @@ class Liveness:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._activities: dict[str, Activity] = {}
+        self._shards: dict[str, Liveness] = {}
+
+    def of_shard(self, shard: str) -> "Liveness":
+        """Return the activities that this process has for another shard; they have the same names in each."""
+        return self._shards.setdefault(shard, Liveness(self._clock))
+
+    def forget_shard(self, shard: str) -> None:
+        """Expect nothing more of the activities for a shard."""
+        self._shards.pop(shard, None)
 
     def expect(self, activity: str, *, within: float) -> None:
         """Expect a sign of an activity every so many seconds, from now on."""
@@ -38,11 +47,14 @@ class Liveness:
         self._activities.pop(activity, None)
 
     def idle(self) -> dict[str, float]:
-        """Return for how many seconds each activity has not been heard of."""
+        """Return for how many seconds each activity has not been heard of, without those for other shards."""
         now = self._clock.monotonic()
         return {name: max(now - activity.at, 0.0) for name, activity in self._activities.items()}
 
     def stuck(self) -> dict[str, float]:
         """Return the activities that have been silent for too long, and for how many seconds."""
         idle = self.idle()
-        return {name: idle[name] for name, activity in self._activities.items() if idle[name] > activity.within}
+        stuck = {name: idle[name] for name, activity in self._activities.items() if idle[name] > activity.within}
+        for shard, activities in self._shards.items():
+            stuck |= {f"{name} of {shard}": seconds for name, seconds in activities.stuck().items()}
+        return stuck

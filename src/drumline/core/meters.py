@@ -141,3 +141,23 @@ def summed(pairs: Iterable[tuple[Labels, float]]) -> dict[Labels, float]:
     for labels, value in pairs:
         sums[labels] = sums.get(labels, 0) + value
     return sums
+
+
+def joined(label: str, families: Mapping[str, Family]) -> Family:
+    """Return families that count the same as one family, in which another label tells them apart.
+
+    Series of histograms are not copied: they go on counting.
+    """
+    first = next(iter(families.values()))
+    labels = (*first.labels, label)
+    if isinstance(first, Histogram):
+        histogram = Histogram(first.name, first.help, labels, bounds=first.bounds)
+        for value, family in families.items():
+            if isinstance(family, Histogram):
+                histogram.series |= {(*own, value): series for own, series in list(family.series.items())}
+        return histogram
+    numbers = (Gauge if isinstance(first, Gauge) else Counter)(first.name, first.help, labels)
+    for value, family in families.items():
+        if isinstance(family, Counter | Gauge):
+            numbers.values |= {(*own, value): number for own, number in list(family.values.items())}
+    return numbers

@@ -3,6 +3,10 @@
 Names are those of Prometheus: seconds, `_total` for what only grows. Labels have few values: those that users choose
 (queues, task names) are bounded, ids are never among them. One object holds the metrics of a process, whatever roles it
 has; the process makes it and passes it to everything that counts.
+
+What exists once for each database has a label `shard` besides: `main` in an installation with one database. The engine
+of another shard is given `metrics.of_shard(name)`, where it counts as every engine does; the label is added when the
+metrics are read, so that it costs nothing while tasks pass.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,47 +15,77 @@ from typing import Final
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.dead_letter import Reason
 from drumline.core.liveness import Liveness
-from drumline.core.meters import ITEMS, BoundedLabels, Counter, Family, Gauge, Histogram
+from drumline.core.meters import ITEMS, BoundedLabels, Counter, Family, Gauge, Histogram, joined
+from drumline.core.shard_map import DIRECTORY
 from drumline.core.stats import BOUNDS, Figure, Measure
 
 MOST_QUEUES: Final = 200
 MOST_TASKS: Final = 400
 """Pairs of queue and task name that have series of their own."""
 DURATIONS: Final = tuple(bound / 1000 for bound in BOUNDS)
+SHARD_LABEL: Final = "shard"
+INSTALLATION: Final = (
+    "submitted", "completed", "failed", "retried", "cancelled", "skipped", "task_wait", "task_run",
+    "queue_tasks", "queue_oldest", "queue_paused", "queue_slots", "sessions", "session_slots", "dead_letters",
+    "outbox_rows", "outbox_age", "stock_taken",
+)  # fmt: skip
+"""The metrics of the whole installation, as `Metrics` names them."""
+OF_WORKERS: Final = frozenset({"drumline_sessions", "drumline_session_slots", "drumline_queue_slots"})
+"""Gauges of workers, each of which has its session in every shard: the largest counts, not the sum over shards."""
 
 
 class Metrics:
     """The metrics of one process."""
 
     def __init__(self, clock: Clock | None = None) -> None:
-        self.liveness = Liveness(clock or SystemClock())
+        self._clock = clock or SystemClock()
+        self.liveness = Liveness(self._clock)
         self.queue_labels = BoundedLabels(MOST_QUEUES)
         self.task_labels = BoundedLabels(MOST_TASKS)
         self.before_reading: list[Callable[[], None]] = []
         """Called before the metrics are read, to set values that change all the time."""
-        self._make_tasks()
-        self._make_engine()
-        self._make_backends()
-        self._make_duties()
-        self._make_stock()
-        self._make_edges()
+        self._shards: dict[str, Metrics] = {DIRECTORY: self}
+        self._make_shard()
+        self._make_process()
+
+    def of_shard(self, shard: str) -> "Metrics":
+        """Return the metrics of a shard in this process; what belongs to the process is the same in all of them.
+
+        Queues and task names are bounded over all shards together, so that one that has series of its own has them in
+        each shard.
+        """
+        known = self._shards.get(shard)
+        if known is None:
+            known = self._shards[shard] = Metrics(self._clock)
+            vars(known).update({name: value for name, value in vars(self).items() if name not in self._of_shard})
+            known.liveness = self._shards[DIRECTORY].liveness.of_shard(shard)
+        return known
+
+    def forget_shard(self, shard: str) -> None:
+        """Stop reporting a shard that has left the installation."""
+        if shard != DIRECTORY:
+            self._shards.pop(shard, None)
+            self._shards[DIRECTORY].liveness.forget_shard(shard)
 
     def families(self) -> Iterator[Family]:
-        """Yield every metric family with its current values."""
+        """Yield every metric family of all shards with its current values, to be read only."""
         for refresh in self.before_reading:
             refresh()
-        self.activity_idle.replace({(name,): seconds for name, seconds in self.liveness.idle().items()})
-        for value in vars(self).values():
+        shards = dict(self._shards)
+        for metrics in shards.values():
+            metrics.activity_idle.replace({(name,): seconds for name, seconds in metrics.liveness.idle().items()})
+        for name, value in list(vars(self).items()):
             if isinstance(value, Family):
-                yield value
+                yield self._labelled(name, shards) if name in self._of_shard else value
 
     def installation_families(self) -> tuple[Family, ...]:
-        """Return the metrics of the whole installation, which every process would report alike."""
-        stock = (
-            self.queue_tasks, self.queue_oldest, self.queue_paused, self.queue_slots, self.sessions,
-            self.session_slots, self.dead_letters, self.outbox_rows, self.outbox_age, self.stock_taken,
-        )  # fmt: skip
-        return (*self._by_measure.values(), self.task_wait, self.task_run, *stock)
+        """Return the metrics of the whole installation, which every process would report alike, to be read only."""
+        shards = dict(self._shards)
+        return tuple(self._labelled(name, shards) for name in INSTALLATION)
+
+    @staticmethod
+    def _labelled(name: str, shards: "dict[str, Metrics]") -> Family:
+        return joined(SHARD_LABEL, {shard: getattr(metrics, name) for shard, metrics in shards.items()})
 
     def count(self, figure: Figure) -> None:
         """Count the changes of a lane, from the event log."""
@@ -66,6 +100,16 @@ class Metrics:
             self.task_run.add(lane, figure.duration, figure.count, seconds)
         else:
             self._by_measure[figure.measure].add(figure.count, lane)
+
+    def _make_shard(self) -> None:
+        """Make what exists once for each database."""
+        before = set(vars(self))
+        self._make_tasks()
+        self._make_engine()
+        self._make_backends()
+        self._make_duties()
+        self._make_stock()
+        self._of_shard = frozenset(vars(self).keys() - before)
 
     def _make_tasks(self) -> None:
         """Make what schedulers count from the log of changes: once, wherever it happened, some seconds later."""
@@ -116,6 +160,12 @@ class Metrics:
         )
 
     def _make_backends(self) -> None:
+        self.shard_open = Gauge(
+            "drumline_shard_open", "1 while this process works with the shard, 0 while it cannot open its database."
+        )
+        self.shard_slots = Gauge(
+            "drumline_shard_slots", "Slots whose new work the shard takes, of 4096 in all, by the map of this process."
+        )
         self.store = Histogram(
             "drumline_store_seconds", "Calls to the store, waiting for a connection included.", ("line",)
         )
@@ -137,6 +187,11 @@ class Metrics:
         )
         self.sweep_hints = Counter("drumline_sweep_hints_total", "Hints that sweeps put into the queue.")
         self.relayed = Counter("drumline_relay_events_total", "Events that Kafka has kept.")
+        self.activity_idle = Gauge(
+            "drumline_activity_idle_seconds",
+            "How long an activity of this process has not got anywhere.",
+            ("activity",),
+        )
 
     def _make_stock(self) -> None:
         """Make what schedulers take stock of, now and then: each tells the same, so take the largest."""
@@ -163,7 +218,8 @@ class Metrics:
         )
         self.stock_taken = Gauge("drumline_stock_taken_timestamp_seconds", "When stock was last taken.")
 
-    def _make_edges(self) -> None:
+    def _make_process(self) -> None:
+        """Make what belongs to the process, whatever shards it works for."""
         self.http = Histogram(
             "drumline_http_request_seconds",
             "Requests to the API, by what was asked for.",
@@ -193,11 +249,6 @@ class Metrics:
         self.delivery = Histogram("drumline_delivery_seconds", "How long such tries took.", ("kind",))
         self.loop_lag = Histogram(
             "drumline_event_loop_lag_seconds", "How much later than asked for the event loop gets to something."
-        )
-        self.activity_idle = Gauge(
-            "drumline_activity_idle_seconds",
-            "How long an activity of this process has not got anywhere.",
-            ("activity",),
         )
         self.config_version = Gauge(
             "drumline_config_version", "The version of the runtime configuration that this process goes by."

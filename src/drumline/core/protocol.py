@@ -81,7 +81,8 @@ class OpenBody(View, frozen=True, kw_only=True):
 
     With `wants_held` the worker serves several tenants: claims should say how many tasks of each it holds. With
     `wants_nonce` pieces of logs should have the nonce of their lease; servers that do not say so refuse the field.
-    With `tells_stops` the server can be asked which attempts should stop.
+    With `tells_stops` the server can be asked which attempts should stop. With `answers_partly` reports and pieces of
+    logs may be sent with `partial`; servers that do not say so refuse the field.
     """
 
     session: WorkerIdText
@@ -90,6 +91,7 @@ class OpenBody(View, frozen=True, kw_only=True):
     wants_held: bool = False
     wants_nonce: bool = False
     tells_stops: bool = False
+    answers_partly: bool = False
 
 
 class ClaimRequestBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -238,16 +240,22 @@ class StoppedReport(Struct, frozen=True, tag="stopped", tag_field="outcome", for
 ReportBody = SucceededReport | FailedReport | SnoozedReport | ReleasedReport | StoppedReport
 
 
-class SettleRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """How attempts ended. A report may be sent again until it is answered."""
+class SettleRequest(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How attempts ended. A report may be sent again until it is answered.
+
+    With `partial` reports of tasks that cannot be reached now are answered with the error `unavailable`, to be sent
+    again, while the others are recorded; without it the whole request then is.
+    """
 
     reports: list[ReportBody]
+    partial: bool = False
 
 
 class RawSettleRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """How attempts ended, as it comes."""
 
     reports: Raw
+    partial: bool = False
 
 
 class SettledBody(Struct, frozen=True, kw_only=True):
@@ -273,16 +281,28 @@ class ChunkBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     nonce: HexText | None = None
 
 
-class LogRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """Pieces of logs. A piece sent twice is kept once."""
+class LogRequest(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Pieces of logs. A piece sent twice is kept once.
+
+    With `partial` pieces of tasks that cannot be reached now are listed in the answer, to be sent again, while the
+    others are kept; without it the whole request then is unavailable.
+    """
 
     chunks: list[ChunkBody]
+    partial: bool = False
 
 
 class RawLogRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """Pieces of logs, as they come."""
 
     chunks: Raw
+    partial: bool = False
+
+
+class LogBody(Struct, frozen=True, kw_only=True):
+    """The places of the pieces that were not kept, counting from 0: send these again."""
+
+    unavailable: list[int] = []
 
 
 class ProgressReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

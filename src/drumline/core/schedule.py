@@ -155,6 +155,8 @@ class NewSchedule(Struct, frozen=True, kw_only=True):
     state: ScheduleState
     turn: Turn | None = None
     origin: Origin | None = None
+    slot_version: int = 0
+    """The version of the entry of the map by which its database was chosen."""
 
 
 class ScheduleView(Struct, frozen=True, kw_only=True):

@@ -44,6 +44,8 @@ class SessionSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The id of the key that opened it, where it was opened over HTTP."""
     paused: tuple[str, ...] = ()
     """Task names that the configuration of its process pauses (`pauses.names`): it is handed none of them."""
+    is_copy: bool = False
+    """Whether another shard tells of its opening and end: events of a worker are written once, not by every shard."""
 
     @property
     def names(self) -> tuple[str, ...]:

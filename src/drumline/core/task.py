@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from drumline.core.clock import Instant, to_instant
 from drumline.core.codec import check_bounds, decode, encode, encode_canonical, read_json
 from drumline.core.duration import millis, parse_duration, parse_expires
-from drumline.core.errors import Invalid
+from drumline.core.errors import Invalid, KeyReused, Moved
 from drumline.core.field_schema import (
     EMAIL,
     NULL,
@@ -204,6 +204,8 @@ class NewTask(Struct, frozen=True, kw_only=True, gc=False):
     """Digest of the request, kept with its idempotency key."""
     expires_at: Instant | None = None
     """As in its options."""
+    slot_version: int = 0
+    """The version of the entry of the map by which its database was chosen."""
 
 
 class Submitted(Struct, frozen=True, gc=False):
@@ -212,6 +214,10 @@ class Submitted(Struct, frozen=True, gc=False):
     id: TaskId
     due_at: Instant
     created: bool = True
+
+
+SubmitAnswer = Submitted | KeyReused | Moved
+"""What a store says to one task of a submission."""
 
 
 class ClaimedTask(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -254,10 +260,16 @@ class TaskView(Struct, frozen=True, kw_only=True):
         return status_of(self.state, self.due_at, now)
 
 
-def accept(
+def key_of(request: TaskRequest) -> str | None:
+    """Return the idempotency key of a request, by either of its names."""
+    return request.idempotency_key if request.idempotency_key is not None else request.idempotency_key_alias
+
+
+def accept(  # noqa: PLR0913 - one call for each task of a list, for which a struct of them would be made
     request: TaskRequest,
     *,
     id: TaskId,
+    slot_version: int = 0,
     tenant: str = DEFAULT_TENANT,
     limits: Limits = DEFAULT_LIMITS,
     retry: RetryDefaults = DEFAULT_RETRY,
@@ -281,8 +293,8 @@ def accept(
             check_given_headers(value)
     lane = _lane(tenant, request.queue, request.name, request.priority)
     if is_plain and retry is DEFAULT_RETRY and CARRIED_TRACE.get() is None:
-        return NewTask(id=id, lane=lane, payload=payload)
-    key = request.idempotency_key if request.idempotency_key is not None else request.idempotency_key_alias
+        return NewTask(id=id, lane=lane, payload=payload, slot_version=slot_version)
+    key = key_of(request)
     run_at = None if request.run_at is None else to_instant(request.run_at, field="run_at")
     delay_ms = 0 if request.delay is None else millis(parse_duration(request.delay, field="delay"))
     options = options_of(request, retry)
@@ -291,6 +303,7 @@ def accept(
         options = replace(options, expires_at=Instant(due_at + parse_expires(request.expires)))
     return NewTask(
         id=id,
+        slot_version=slot_version,
         lane=lane,
         payload=payload,
         options=encode_options(options),

@@ -73,6 +73,8 @@ class PublicTask(View, Generic[Time], frozen=True, kw_only=True):
     schedule_id: Annotated[ScheduleId, UUID_FORMAT] | None = None
     fire_time: Time | None = None
     """The fire time of the schedule that made it, if one did."""
+    shard: str | UnsetType | None = UNSET
+    """The shard that holds it. Only where there are several, for keys with `shards:read`, and left out of lists."""
     result: Raw | UnsetType = UNSET
     error: ErrorInfo | None = None
     """Lists leave its traceback empty unless they are asked for it."""

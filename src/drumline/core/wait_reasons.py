@@ -5,7 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from drumline.core.clock import Instant
-from drumline.core.flow import LimitUse, free_at, room_in
+from drumline.core.flow import FlowLimit, LimitUse, Use, free_at, room_in
 from drumline.core.session import SessionView
 from drumline.core.state import TERMINAL, State
 from drumline.core.task import TaskView
@@ -109,12 +109,15 @@ def _pause(task: TaskView, around: Surroundings) -> list[WaitReason]:
 
 def _limits(around: Surroundings) -> list[WaitReason]:
     """Return the limits in which there is no room for it now."""
-    return [_limited(each) for each in around.limits if room_in(each.limit, each.use) == 0]
+    return [_limited(each) for each in around.limits if room_in(each.here, each.use) == 0]
 
 
 def _limited(under: LimitUse) -> WaitReason:
     limit, use = under.limit, under.use
     of = f" for the key {under.key}" if under.key else " for tasks without a key" if under.key == "" else ""
+    if under.share is not None and room_in(limit, use) > 0:
+        text = f"it waits for a share of the limit {limit.name}: {_share(limit, under.share, use, of)}"
+        return WaitReason(cause=Cause.LIMITED, text=text, count=use.running or use.started, names=(limit.name,))
     if limit.max_concurrent is not None and use.running >= limit.max_concurrent:
         text = f"the limit {limit.name} lets {limit.max_concurrent:,} run at once{of}, and {use.running:,} do"
     else:
@@ -122,6 +125,16 @@ def _limited(under: LimitUse) -> WaitReason:
     return WaitReason(
         cause=Cause.LIMITED, text=text, until=free_at(limit, use), count=use.running or use.started, names=(limit.name,)
     )
+
+
+def _share(limit: FlowLimit, here: FlowLimit, use: Use, of: str) -> str:
+    """Return how much of a limit the task's shard has, of what it lacks."""
+    if here.max_concurrent is not None and use.running >= here.max_concurrent:
+        mine = max(here.max_concurrent, 0)
+        whole = f"of the {limit.max_concurrent:,} that may run at once{of}"
+        return f"{whole}, its shard may run {mine:,}, and runs {use.running:,}"
+    mine = max(here.rate or 0, 0)
+    return f"of {limit.rate_text} that may start{of}, its shard may start {mine:,}, and has started {use.started:,}"
 
 
 def _workers(task: TaskView, around: Surroundings) -> list[WaitReason]:

@@ -6,7 +6,7 @@ Where the system has no zone database, the package `tzdata` brings one; `zoneinf
 from bisect import bisect_right
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -106,6 +106,12 @@ def zone_of(name: str) -> Zone:
     try:
         return Zone(name, ZoneInfo(name))
     except (KeyError, ValueError, OSError) as error:  # not there; not a key at all; a folder of zones
-        known = available_timezones()
+        known = _zone_names()
         near = suggestion(name, known) if known else "; this machine knows none at all: pip install tzdata"
         raise Invalid(f"{name!r} is not a time zone such as Europe/Berlin{near}", field="timezone") from error
+
+
+@cache
+def _zone_names() -> frozenset[str]:
+    """Return the names of all zones; finding them reads hundreds of files, and every misspelt name asks for them."""
+    return frozenset(available_timezones())

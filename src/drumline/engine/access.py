@@ -24,7 +24,7 @@ class Access:
         new_id = IdSource(clock.now, Random(SystemRandom().getrandbits(256))).next  # noqa: S311 - distinct, not secret
         self.identities = Identities(store.keys, clock=clock, policy=options.policy)
         self.tenants = TenantService(store.tenants, clock=clock)
-        self.quotas = QuotaService(store.tenants, self.tenants, clock=clock)
+        self.quotas = QuotaService(store.tenants, self.tenants, options.quota_counts, clock=clock)
         self.keys = KeyService(store.keys, self.identities, self.tenants, clock=clock, new_id=new_id)
         self.sign_ins = SignInService(store, clock=clock, options=options.sign_in)
         self.audit = AuditService(store.audit, new_id=new_id)

@@ -84,6 +84,8 @@ class Claims:
         self._limited = self._batched(self._claim_limited, "limited claims", parallel=1)
         self._paused: frozenset[str] = frozenset()
         self._left: set[Future[Claim]] = set()
+        self._withdrawing: set[asyncio.Task[None]] = set()
+        self._ended_waits = 0
 
     def _batched(self, flush: Flush, name: str, parallel: int = FLIGHTS) -> Batcher[ClaimRequest, Claim]:
         batcher: Batcher[ClaimRequest, Claim] = Batcher(
@@ -114,28 +116,48 @@ class Claims:
         `nonce` names the claim, if the caller wants to name it. With `again` the claim of that name is repeated
         because its answer was lost: it returns what that one took, or if that took nothing, claims anew.
         """
-        request = ClaimRequest(
+        name = self._new_nonce() if nonce is None else nonce
+        request = self._request(session, spec, limit, name, again=again and nonce is not None, waits=wait > 0)
+        with self._waiters.waiting(spec, session, request.nonce) as waiter:
+            try:
+                tasks = await self._claim_or_wait(request, spec, waiter, wait)
+                if request.waits and not tasks:
+                    # It has waited longest of all: the next task would be leased to it, and it does not wait any more.
+                    await self._queue.withdraw(request)
+                    tasks = self._leased(waiter, request)
+            except asyncio.CancelledError:
+                if request.waits:
+                    self._withdraw(request)
+                raise
+            finally:
+                self._return_unused(waiter)
+            return tasks
+
+    async def repeat(self, session: SessionId, spec: SessionSpec, *, limit: int, nonce: int) -> tuple[ClaimedTask, ...]:
+        """Return what the claim of this name took, because its answer was lost, and claim nothing anew."""
+        request = self._request(session, spec, limit, nonce, again=True)
+        return (await self._finished(ensure_future(self._find(request)))).tasks
+
+    def _request(
+        self, session: SessionId, spec: SessionSpec, limit: int, nonce: int, *, again: bool, waits: bool = False
+    ) -> ClaimRequest:
+        return ClaimRequest(
             session=session,
-            nonce=self._new_nonce() if nonce is None else nonce,
+            nonce=nonce,
             limit=limit,
             queues=spec.queues,
             names=self._handed_out(spec.names),
             tenant=spec.tenant,
-            again=again and nonce is not None,
-            waits=wait > 0,
+            again=again,
+            waits=waits,
         )
-        with self._waiters.waiting(spec, session, request.nonce) as waiter:
-            try:
-                return await self._claim_or_wait(request, spec, waiter, wait)
-            finally:
-                self._return_unused(waiter)
 
     async def _claim_or_wait(
         self, request: ClaimRequest, spec: SessionSpec, waiter: Waiter, wait: float
     ) -> tuple[ClaimedTask, ...]:
         """Claim until there are tasks or the time is over; between two claims wait to be woken."""
         deadline = self._clock.monotonic() + wait
-        early = 0
+        early, ended_waits = 0, self._ended_waits
         while True:
             claim = await (
                 self._take_hinted(request) if request.hints else self._finished(ensure_future(self._find(request)))
@@ -150,7 +172,7 @@ class Claims:
                 until = self._until(claim)
                 early = early + 1 if until <= 0 else 0
                 await self._waiters.wait(waiter, left=left, until=max(until, _patience(early)))
-                if leased := self._leased(waiter, request):
+                if (leased := self._leased(waiter, request)) or ended_waits != self._ended_waits:
                     return leased
             request = replace(request, again=False, names=self._handed_out(spec.names), hints=waiter.take())
 
@@ -159,12 +181,23 @@ class Claims:
         if task.name in self._paused or not self._waiters.lease(session, task):
             self._settlements.release([task])
 
+    def end_waits(self) -> None:
+        """Let claims that wait return without a task, so that claimers ask again, and elsewhere."""
+        self._ended_waits += 1
+        self._waiters.wake_all()
+
+    def is_asleep(self, session: SessionId, nonce: int) -> bool:
+        """Tell whether a claim waits to be woken; else it is asking the store, and may have been given tasks."""
+        return self._waiters.is_asleep(session, nonce)
+
     def note_held(self, session: SessionId, held: Mapping[str, int]) -> None:
         """Note how many tasks of each tenant a worker says it holds: its next claims are shared out by that."""
         self._shares.holds(session, held)
 
     async def drained(self) -> None:
         """Wait until what cancelled claimers were given is released."""
+        if self._withdrawing:
+            await asyncio.wait(set(self._withdrawing))
         if self._left:
             await asyncio.wait(set(self._left))
             await asyncio.sleep(0)  # their callbacks begin the releases
@@ -189,6 +222,11 @@ class Claims:
             self._settlements.release(waiter.leased)
         if waiter.handed is not None:
             self._offers.offer([waiter.handed])
+
+    def _withdraw(self, request: ClaimRequest) -> None:
+        withdrawing = asyncio.get_running_loop().create_task(self._queue.withdraw(request), name="withdraw a claim")
+        self._withdrawing.add(withdrawing)
+        withdrawing.add_done_callback(self._withdrawing.discard)
 
     def _handed_out(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names without those that are paused."""

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import structlog
 
-from drumline.core.errors import Fenced, KeyReused, Unavailable
+from drumline.core.errors import Fenced, Unavailable
 from drumline.core.job import ENDED, JobStatus, NewJob
-from drumline.core.task import NewTask, Submitted
+from drumline.core.task import NewTask, SubmitAnswer
 from drumline.core.task_log import TASK_LOG
 from drumline.engine.endings import Endings
 from drumline.engine.offer import Offers
@@ -48,7 +48,7 @@ class EffectFollower:
             if self._rippling is None:
                 self._rippling = asyncio.get_running_loop().create_task(self._ripple_all(), name="ripple")
 
-    def submitted(self, tasks: Sequence[NewTask], answers: Sequence[Submitted | KeyReused]) -> None:
+    def submitted(self, tasks: Sequence[NewTask], answers: Sequence[SubmitAnswer]) -> None:
         """Log and note tasks that were stored."""
         self.notes.submitted(tasks, answers)
         if TASK_LOG.is_on:

@@ -5,6 +5,8 @@ from functools import cached_property
 from random import Random, SystemRandom
 
 from drumline.core.ids import IdSource, SessionId
+from drumline.core.shard_map import DIRECTORY
+from drumline.core.slots import OpenSlots
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
 from drumline.engine.access import Access
 from drumline.engine.bulk import BulkService
@@ -16,9 +18,8 @@ from drumline.engine.counts import TaskCounts
 from drumline.engine.dead_letters import DeadLetterService
 from drumline.engine.deliveries import DeliveryService
 from drumline.engine.effects import EffectFollower
-from drumline.engine.endings import Endings
 from drumline.engine.expiry import ExpiredClaims
-from drumline.engine.feed import EventFeed
+from drumline.engine.feed import EventFeed, Feed
 from drumline.engine.fire import Firings
 from drumline.engine.flow import FlowLimits
 from drumline.engine.inputs import JobInputs
@@ -26,6 +27,7 @@ from drumline.engine.installation import InstallationMetrics
 from drumline.engine.jobs import JobService
 from drumline.engine.lease_on_submit import LeaseOnSubmit
 from drumline.engine.offer import Offers
+from drumline.engine.one_shard import OneShard
 from drumline.engine.options import EngineOptions
 from drumline.engine.query import Queries
 from drumline.engine.read_model_notes import ReadModelNotes
@@ -44,7 +46,9 @@ from drumline.engine.subscriptions import SubscriptionService
 from drumline.engine.task_types import TypeRegistry
 from drumline.engine.wait_reasons import WaitReasons
 from drumline.engine.waiting import Waiters
+from drumline.ports.gateway import ServerGateway
 from drumline.ports.queue import Queue
+from drumline.ports.shards import ShardOperations
 from drumline.ports.store import Hint, Store
 
 
@@ -53,6 +57,8 @@ class Engine:
 
     tuning: Tuning = DEFAULT_TUNING
     """The values that `tune` has set last."""
+    gateway: ServerGateway | None = None
+    """How workers reach the tasks, where that takes more than this engine: over all shards."""
 
     def __init__(self, store: Store, queue: Queue, options: EngineOptions | None = None) -> None:
         options = options or EngineOptions()
@@ -67,7 +73,7 @@ class Engine:
         self.secrets, self.types = SecretService(store, options.box), TypeRegistry(store.task_types, clock=clock)
         checks = RequestChecks(limits, self.access.quotas, self.secrets, self.types, options.redaction)
 
-        self._waiters, self._endings = Waiters(poll=options.poll), Endings()
+        self._waiters, self._endings = Waiters(poll=options.poll), options.endings
         self.stops = StopSignals(store, queue)
         self.flow = FlowLimits(store.limits, queue, self._waiters, clock=clock)
         self._offers = Offers(queue, self._waiters, self.flow)
@@ -100,25 +106,26 @@ class Engine:
         self.dead_letters = DeadLetterService(store, self.control, self.notes, checks)
         self.bulk = BulkService(store, self.control, self.notes, new_id=ids.next, limits=limits)
         self.queries = Queries(store, self._endings, self.notes, clock=clock, limits=limits)
-        job_submissions = JobSubmissions(
-            store.jobs, self.effects, checks=checks, new_id=ids.next, tracer=options.tracer
-        )
+        job_submissions = JobSubmissions(store.jobs, self.effects, checks=checks, ids=ids, tracer=options.tracer)
         self.jobs = JobService(job_submissions, store, self.effects, self.stops, clock=clock, limits=limits)
         # An id source of its own: SQLite fires in the thread of its writer.
         firing_ids = IdSource(clock.now, random)
-        self.firings = Firings(store, self.effects, new_id=firing_ids.next, limits=limits, parallel=options.parallel)
-        self.schedules = ScheduleService(store, checks, new_id=ids.next)
+        self._ids = (ids, firing_ids)
+        self.firings = Firings(store, self.effects, ids=firing_ids, limits=limits, parallel=options.parallel)
+        self.schedules = ScheduleService(store, checks, ids=ids)
         self.runs = RunService(store, self.schedules, self.firings, limits=limits)
         self.registrar = Registrar(store, self.schedules)
         self.subscriptions = SubscriptionService(store, options.box, new_id=ids.next)
         self.deliveries = DeliveryService(store.deliveries, limits=limits)
         self.figures, self.configuration = StatsService(store), ConfigService(store.config, options.check_setting)
-        self.wait_reasons, self.feed = WaitReasons(store), EventFeed(store.events, source=options.source)
+        self.shards: ShardOperations = OneShard(store.queries)
+        self.wait_reasons = WaitReasons(store)
+        self.feed: Feed = EventFeed(store.events, source=options.source)
 
     @cached_property
     def installation(self) -> InstallationMetrics:
         """Metrics that are the same at every server."""
-        return InstallationMetrics(self.store, self.clock)
+        return InstallationMetrics(lambda: {DIRECTORY: self.store}, self.clock)
 
     @property
     def counts(self) -> TaskCounts:
@@ -135,6 +142,15 @@ class Engine:
         self.types.tune(tuning)
         self.wait_reasons.paused_names = self.sessions.paused_names = tuning.paused_names
 
+    def use_slots(self, open_slots: OpenSlots) -> None:
+        """Make new ids in these slots from now on."""
+        for source in self._ids:
+            source.open = open_slots
+
+    def offer(self, hints: Sequence[Hint]) -> None:
+        """Offer tasks that were queued by way of another engine of this process."""
+        self._offers.offer(hints)
+
     def offer_freed(self, hints: Sequence[Hint]) -> None:
         """Offer tasks that a scheduler duty has queued again."""
         self.notes.queued(hints)
@@ -146,6 +162,12 @@ class Engine:
 
     async def close(self) -> None:
         """Finish what is under way, and close the store, the queue and the read model."""
+        await self.finish()
+        await self.queue.close()
+        await self.store.close()
+
+    async def finish(self) -> None:
+        """Finish what is under way."""
         await self.feed.close()
         await self.access.close()
         await self.types.close()
@@ -156,5 +178,3 @@ class Engine:
         await self._offers.drained()
         await self.flow.drained()
         await self.notes.close()
-        await self.queue.close()
-        await self.store.close()

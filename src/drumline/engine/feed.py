@@ -6,15 +6,15 @@ only while there are clients. One that reads too slowly for too long is cut off,
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import asynccontextmanager
-from typing import Final
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Final, Protocol
 
 import structlog
 
 from drumline.core.codec import encode
 from drumline.core.errors import DrumlineError
-from drumline.core.event import DEFAULT_SOURCE, END, Event, EventPosition, cloud_event, parse_event_id
+from drumline.core.event import DEFAULT_SOURCE, END, Event, EventPosition, cloud_event, parse_event_ids
 from drumline.core.event_interest import EventInterest
 from drumline.ports.outbox import EventLog, LogSpan
 
@@ -33,6 +33,10 @@ FAR: Final = EventPosition(1 << 62, 0)
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
+WriteId = Callable[[str], str]
+"""Returns the id of a message from that of its event: where a client goes on after it."""
+
+
 class EventsDropped(Exception):
     """Events that the client has not received were dropped from the log."""
 
@@ -47,11 +51,12 @@ class Entry:
         self.place = event.place
         self._text: bytes | None = None
 
-    def text(self, source: str) -> bytes:
-        """Return the event as a message of a stream."""
+    def text(self, source: str, write_id: WriteId) -> bytes:
+        """Return the event as a message of a stream; the first caller decides how its place is written."""
         if self._text is None:
             data = encode(cloud_event(self.event, source=source))
-            self._text = b"id: %b\nevent: %b\ndata: %b\n\n" % (self.event.id.encode(), self.event.type.encode(), data)
+            place = write_id(self.event.id).encode()
+            self._text = b"id: %b\nevent: %b\ndata: %b\n\n" % (place, self.event.type.encode(), data)
         return self._text
 
 
@@ -110,6 +115,40 @@ class Follower:
         return text
 
 
+def mark_of(name: str, position: int) -> str:
+    """Return the id that stands for everything up to a position of a log."""
+    return f"{name}-{position}-{END}"
+
+
+class Feed(Protocol):
+    """What a stream of events is served from: one log, or those of all shards. A place is for the feed to know."""
+
+    @property
+    def count(self) -> int:
+        """How many follow at the moment."""
+        ...
+
+    def following(self, interest: EventInterest, /) -> AbstractAsyncContextManager[Follower]:
+        """Give a follower that hears of everything from now on."""
+        ...
+
+    async def place_of(self, last_id: str) -> Any:
+        """Return the place of the message that a client received last; None if one cannot go on from it."""
+        ...
+
+    def mark(self) -> bytes:
+        """Return the id from which a client can continue after everything that was read so far."""
+        ...
+
+    def missed(self, place: Any, follower: Follower, /) -> AsyncIterator[bytes]:
+        """Yield what came after a place, up to where a follower began to hear; may raise `EventsDropped`."""
+        ...
+
+    async def close(self) -> None:
+        """Let everybody go, and read no more."""
+        ...
+
+
 class EventFeed:
     """Reads the log for everybody."""
 
@@ -123,6 +162,8 @@ class EventFeed:
         self._position: int | None = None
         self._reading: asyncio.Task[None] | None = None
         self._started = asyncio.Lock()
+        self.write_id: WriteId = str
+        """How places are written, where this log is one of several."""
 
     @property
     def count(self) -> int:
@@ -130,9 +171,9 @@ class EventFeed:
         return sum(map(len, self._followers.values()))
 
     @asynccontextmanager
-    async def following(self, interest: EventInterest) -> AsyncIterator[Follower]:
-        """Give a follower that hears of everything from now on."""
-        follower = Follower(interest)
+    async def following(self, interest: EventInterest, follower: Follower | None = None) -> AsyncIterator[Follower]:
+        """Give a follower that hears of everything from now on, or let one that is given hear of it."""
+        follower = follower or Follower(interest)
         try:
             await self._join(follower)
             yield follower
@@ -144,17 +185,23 @@ class EventFeed:
 
         None if one cannot go on from it: it is of another log, or it was dropped.
         """
-        name, place = parse_event_id(last_id, field="Last-Event-ID")
-        span = await self._span()
-        first = span.dropped if place.offset == END else span.dropped + 1
-        is_kept = name == span.name and first <= place.position <= span.last
-        return place if is_kept else None
+        places = parse_event_ids(last_id, field="Last-Event-ID")
+        span = await self.span()
+        place = places.get(span.name)
+        return place if place is not None and is_kept(place, span) else None
+
+    @property
+    def log_name(self) -> str:
+        """The name of the log, once it was read."""
+        return self._name
 
     def mark(self) -> bytes:
         """Return the id from which a client can continue after everything that was read so far."""
-        return f"{self._name}-{self._position or 0}-{END}".encode()
+        return mark_of(self._name, self._position or 0).encode()
 
-    async def missed(self, place: EventPosition, follower: Follower) -> AsyncIterator[bytes]:
+    async def missed(
+        self, place: EventPosition, follower: Follower, write_id: WriteId | None = None
+    ) -> AsyncIterator[bytes]:
         """Yield what came after a place, up to where a follower began to hear.
 
         Raises `EventsDropped` if some of it was dropped in the meantime.
@@ -162,7 +209,8 @@ class EventFeed:
         has = follower.interest.has
         recent = [entry for entry in self._recent if entry.place < follower.after]
         if recent and recent[0].place <= place:
-            yield self._written(entry for entry in recent if entry.place > place and has(entry.event))
+            fresh = [entry for entry in recent if entry.place > place and has(entry.event)]
+            yield self._written(fresh if write_id is None else (Entry(each.event) for each in fresh), write_id)
             return
         position = place.position - 1
         heard = place.position if place.offset == END else position
@@ -175,8 +223,8 @@ class EventFeed:
             if page.position == position:
                 return
             heard = page.position
-            fresh = (event for event in page.events if place < event.place < follower.after and has(event))
-            yield self._written(map(Entry, fresh))
+            came = (event for event in page.events if place < event.place < follower.after and has(event))
+            yield self._written(map(Entry, came), write_id)
             position = page.position
 
     async def close(self) -> None:
@@ -189,7 +237,7 @@ class EventFeed:
         async with self._started:
             if self._reading is None or self._reading.done():
                 self._recent.clear()
-                span = await self._span()
+                span = await self.span()
                 self._name, self._position = span.name, span.last
                 self._reading = asyncio.create_task(self._read(), name="feed")
             follower.after = EventPosition((self._position or 0) + 1, 0)
@@ -233,7 +281,7 @@ class EventFeed:
         self._recent.extend(entries)
         self._position = page.position
         for interest, followers in self._followers.items():
-            texts = [entry.text(self.source) for entry in entries if interest.has(entry.event)]
+            texts = [entry.text(self.source, self.write_id) for entry in entries if interest.has(entry.event)]
             if texts:
                 together = b"".join(texts)
                 for follower in followers:
@@ -250,17 +298,24 @@ class EventFeed:
             for follower in self._everybody():
                 follower.cut()
 
-    async def _span(self) -> LogSpan:
+    async def span(self) -> LogSpan:
+        """Return what the log holds now."""
         async with asyncio.timeout(STORE_SECONDS):
             await self._store.sequence()
             return await self._store.log_span()
 
-    def _written(self, entries: Iterable[Entry]) -> bytes:
-        return b"".join(entry.text(self.source) for entry in entries)
+    def _written(self, entries: Iterable[Entry], write_id: WriteId | None) -> bytes:
+        return b"".join(entry.text(self.source, write_id or self.write_id) for entry in entries)
 
     def _everybody(self) -> Iterator[Follower]:
         for followers in self._followers.values():
             yield from followers
+
+
+def is_kept(place: EventPosition, span: LogSpan) -> bool:
+    """Tell whether a log still has what came after a place."""
+    first = span.dropped if place.offset == END else span.dropped + 1
+    return first <= place.position <= span.last
 
 
 def _traceback_of(error: Exception) -> Exception | None:

@@ -1,10 +1,10 @@
 """Making runs of schedules, and letting workers and watchers know of what came of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from drumline.core.firing import Absence
-from drumline.core.ids import ScheduleId, TaskId
+from drumline.core.ids import IdSource, ScheduleId
 from drumline.core.limits import Limits
 from drumline.core.retry import DEFAULT_RETRY
 from drumline.core.state import State
@@ -27,7 +27,7 @@ class Firings:
         store: Store,
         effects: EffectFollower,
         *,
-        new_id: Callable[[], TaskId],
+        ids: IdSource,
         limits: Limits,
         parallel: int = 1,
     ) -> None:
@@ -36,9 +36,15 @@ class Firings:
         self._effects = effects
         self.parallel = parallel
         """How many transactions may be under way at once: one is prepared here while the server writes another."""
-        self._new_id = new_id
+        self._ids = ids
         self._limits = limits
         self._retry = DEFAULT_RETRY
+
+    @property
+    def is_shut(self) -> bool:
+        """Whether no slot is open in this database: what is due waits until its schedule has been moved."""
+        slots = self._ids.open.slots
+        return slots is not None and not slots
 
     def tune(self, tuning: Tuning) -> None:
         """Go by other defaults from now on."""
@@ -57,7 +63,7 @@ class Firings:
         return self._told(await self._store.firing.add_runs(schedule, runs, self._order(len(runs))))
 
     def _order(self, limit: int, absence: Absence | None = None) -> FireOrder:
-        return FireOrder(limit=limit, new_id=self._new_id, absence=absence, limits=self._limits, retry=self._retry)
+        return FireOrder(limit=limit, ids=self._ids, absence=absence, limits=self._limits, retry=self._retry)
 
     def _told(self, fired: Fired) -> Fired:
         """Note and offer what was made. It is committed: what is lost here is found by the sweep."""

@@ -5,15 +5,18 @@ to ask: whether a task may be leased is decided by the store.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
+import structlog
 from msgspec.structs import replace
 
 from drumline.core.clock import Clock, Instant
 from drumline.core.errors import NotFound, Unavailable
 from drumline.core.flow import FlowLimit, LimitRequest, accept_limit
+from drumline.core.limit_shares import LimitHolder
 from drumline.core.task import Lane
+from drumline.engine.limit_shares import ShareMover
 from drumline.engine.waiting import Kind, Waiters
 from drumline.ports.flow import FlowLimitStore
 from drumline.ports.hint import Hint
@@ -25,6 +28,8 @@ LASTS: Final = 1.0
 QUIET: Final = 0.1
 """Seconds after which tasks under limits are asked for again, when there were fewer than wanted."""
 MOST_LANES: Final = 10_000
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class FlowLimits:
@@ -40,20 +45,25 @@ class FlowLimits:
         self._reading: asyncio.Task[None] | None = None
         self._lanes: dict[Lane, bool] = {}
         self._quiet: dict[Kind, float] = {}
+        self.mover: ShareMover | None = None
+        """Where there are several databases: tells them of limits, and knows their shares."""
 
     async def set(self, name: str, request: LimitRequest, *, tenant: str) -> tuple[FlowLimit, FlowLimit | None]:
         """Set a limit, and return it with what it was before, if it was there. What is so already is left alone."""
         wanted = accept_limit(name, request, tenant=tenant)
         for limit in await self._store.limits(tenant=tenant):
-            if replace(limit, id=0, created_at=Instant(0)) == wanted:
+            if replace(limit, id=0, created_at=Instant(0), split=wanted.split) == wanted:
+                await self._tell_shards()
                 return limit, limit
         kept, before = await self._store.set_limit(wanted)
+        await self._tell_shards()
         await self._changed()
         return kept, before
 
     async def delete(self, name: str, *, tenant: str) -> FlowLimit:
         """Delete a limit and return it; raises `NotFound`."""
         gone = await self._store.delete_limit(name, tenant=tenant)
+        await self._tell_shards()
         await self._queue.doubt()  # it has no hints at what was under the limit
         await self._changed()
         return gone
@@ -63,6 +73,10 @@ class FlowLimits:
         limits = await self._store.limits(tenant=tenant)
         running = await self._store.running_under([limit.id for limit in limits]) if limits else {}
         return [(limit, running.get(limit.id, 0)) for limit in limits]
+
+    async def holders(self, limits: Sequence[FlowLimit]) -> Mapping[int, tuple[LimitHolder, ...]]:
+        """Return what each shard has of limits, by their numbers; nothing where there is one database."""
+        return {} if self.mover is None else await self.mover.holders(limits)
 
     async def get(self, name: str, *, tenant: str) -> tuple[FlowLimit, int]:
         """Return a limit and how many tasks run under it; raises `NotFound`."""
@@ -137,6 +151,15 @@ class FlowLimits:
         for queue in queues:
             self._waiters.wake(queue, 1)
 
+    def rose(self) -> None:
+        """Wake claimers: more may run under limits than before."""
+        self.invalidate()
+        self._waiters.wake_all()
+
+    async def _tell_shards(self) -> None:
+        if self.mover is not None and (late := await self.mover.changed()):
+            log.warning("limits.not_everywhere", shards=late)
+
     def _is_old(self) -> bool:
         return self._read_at is None or self._clock.monotonic() - self._read_at > LASTS
 
@@ -151,8 +174,7 @@ class FlowLimits:
     async def _changed(self) -> None:
         self._read_at = None
         await self.refresh()
-        self.invalidate()
-        self._waiters.wake_all()
+        self.rose()
 
     def _lane_is_limited(self, lane: Lane) -> bool:
         known = self._lanes.get(lane)

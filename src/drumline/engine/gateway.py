@@ -12,7 +12,7 @@ from drumline.core.session import Beat, BeatReply, SessionSpec, Stops
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask
 from drumline.engine.engine import Engine
-from drumline.ports.gateway import NOTHING_HELD, Report
+from drumline.ports.gateway import NOTHING_HELD, Report, ServerGateway
 from drumline.ports.store import Artifact, LogChunk
 
 
@@ -45,6 +45,31 @@ class LocalGateway:
             spec = msgspec.structs.replace(spec, queues=queues)
         return await self._engine.claims.claim(session, spec, limit=limit, wait=wait)
 
+    async def spec(self, session: SessionId) -> SessionSpec:
+        """Return what a session can run, or raise `NotFound` if it is not open."""
+        return await self._engine.sessions.spec(session)
+
+    async def claim_as(
+        self,
+        session: SessionId,
+        spec: SessionSpec,
+        *,
+        limit: int,
+        wait: float,
+        nonce: int | None = None,
+        again: bool = False,
+    ) -> Sequence[ClaimedTask]:
+        """Return up to `limit` tasks that `spec` says the session can run; `nonce` names the claim."""
+        return await self._engine.claims.claim(session, spec, limit=limit, wait=wait, nonce=nonce, again=again)
+
+    def note_held(self, session: SessionId, held: Mapping[str, int]) -> None:
+        """Note how many tasks of each tenant a worker says it holds."""
+        self._engine.claims.note_held(session, held)
+
+    async def join(self, reports: Sequence[Report]) -> list[State | Fenced]:
+        """Report ends of attempts, together with those of other workers that come at the same time."""
+        return await self._engine.settlements.join(reports)
+
     async def change_session(self, session: SessionId, *, queues: tuple[str, ...], capacity: int) -> None:
         """Say what the worker serves from now on."""
         await self._engine.sessions.change(session, queues=queues, capacity=capacity)
@@ -62,10 +87,11 @@ class LocalGateway:
         """Report ends of attempts."""
         return await self._engine.settlements.settle(reports)
 
-    async def append_log(self, chunks: Sequence[LogChunk]) -> None:
+    async def append_log(self, chunks: Sequence[LogChunk]) -> Sequence[LogChunk]:
         """Keep log output."""
         await self._engine.store.outputs.append_log(chunks)
         self._engine.notes.logged(chunks)
+        return ()
 
     async def report_progress(self, notes: Sequence[ProgressNote]) -> None:
         """Say how far attempts are."""
@@ -86,3 +112,8 @@ class LocalGateway:
     async def close_session(self, session: SessionId) -> None:
         """Leave in order."""
         await self._engine.sessions.close(session)
+
+
+def gateway_of(engine: Engine) -> ServerGateway:
+    """Return how workers in this process reach the tasks: the engine itself, or all shards behind it."""
+    return engine.gateway or LocalGateway(engine)

@@ -5,10 +5,13 @@ name wants that of the installation, not of this process.
 """
 
 import asyncio
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from drumline.core.clock import Clock
+from drumline.core.errors import Unavailable
 from drumline.core.metrics import Metrics
+from drumline.core.shard_map import DIRECTORY
 from drumline.engine.queue_metrics import update_queue_metrics
 from drumline.ports.store import Store
 
@@ -22,27 +25,45 @@ READ_SECONDS: Final = 30.0
 class InstallationMetrics:
     """Reads metrics of the installation on request, and caches them."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
-        self._store = store
+    def __init__(self, stores: Callable[[], Mapping[str, Store]], clock: Clock) -> None:
+        self._stores = stores
+        """Returns the store of each shard, by its name."""
         self._clock = clock
         self._reading = asyncio.Lock()
         self._metrics: Metrics | None = None
         self._fresh_until = 0.0
 
     async def read(self) -> Metrics:
-        """Return the figures; those of other processes are not in it."""
+        """Return the figures; those of other processes, and of shards that are away, are not in it."""
         async with self._reading:
             began = self._clock.monotonic()
             if self._metrics is None or began >= self._fresh_until:
-                async with asyncio.timeout(READ_SECONDS):
-                    self._metrics = await self._read()
+                self._metrics = await self._read()
                 ended = self._clock.monotonic()
                 self._fresh_until = ended + min(max(FRESH_SECONDS, SHARE * (ended - began)), LONGEST)
             return self._metrics
 
     async def _read(self) -> Metrics:
         metrics = Metrics(self._clock)
-        for figure in await self._store.stats.total_stats():
-            metrics.count(figure)
-        await update_queue_metrics(self._store, metrics, self._clock)
+        async with asyncio.TaskGroup() as group:
+            reading = {
+                shard: group.create_task(self._read_shard(store, metrics.of_shard(shard)), name=f"metrics of {shard}")
+                for shard, store in self._stores().items()
+            }
+        for shard, read in reading.items():
+            if (error := read.result()) is not None:
+                if shard == DIRECTORY:
+                    raise error
+                metrics.forget_shard(shard)
         return metrics
+
+    async def _read_shard(self, store: Store, metrics: Metrics) -> Unavailable | TimeoutError | None:
+        """Read the metrics of a shard; return why it could not be reached."""
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                for figure in await store.stats.total_stats():
+                    metrics.count(figure)
+                await update_queue_metrics(store, metrics, self._clock)
+        except (Unavailable, TimeoutError) as error:
+            return error
+        return None

@@ -13,6 +13,8 @@ from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.metrics import Metrics
 from drumline.core.redaction import DEFAULT_REDACTION, Redaction
 from drumline.core.sign_in import SignInPolicy
+from drumline.engine.endings import Endings
+from drumline.engine.quota_counts import QuotaCounts
 from drumline.ports.limiter import Limiter
 from drumline.ports.read_model import ReadModel
 from drumline.ports.sealing import Box, NoBox
@@ -52,6 +54,10 @@ class EngineOptions(Struct, frozen=True, kw_only=True):
     """Returns a value of the runtime configuration as it is stored, or raises `Invalid`."""
     source: str = DEFAULT_SOURCE
     """The `source` of events that the API streams."""
+    endings: Endings = field(default_factory=Endings)
+    """Callers that wait for ends; the engines of one process share them."""
+    quota_counts: QuotaCounts = field(default_factory=QuotaCounts)
+    """What waits of tenants; the engines of one process share it."""
     poll: float = 1.0
     """Seconds after which an idle claimer looks for tasks without having been woken."""
     parallel: int = 1

@@ -7,52 +7,27 @@ several together no more than what comes in between two counts.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final
 
 from drumline.aio.batcher import Batcher
 from drumline.core.clock import Clock
 from drumline.core.errors import DrumlineError, Invalid, QuotaExceeded
 from drumline.core.tenant import NO_QUOTAS, Quotas
+from drumline.engine.quota_counts import QuotaCount, QuotaCounts
 from drumline.engine.tenants import TenantService
 from drumline.ports.access import Tenants
 
-SHORTEST_AGE: Final = 0.25
-LONGEST_AGE: Final = 10.0
-"""Seconds for which a count is good: when all is used up, and when all is free."""
-COST_SHARE: Final = 10
-"""Counting may take this part of the time at most."""
 MOST_COUNTED: Final = 10_000
-
-
-@dataclass(slots=True)
-class QuotaCount:
-    """What waits of a tenant: as counted, no further than `most`, and let in since."""
-
-    counted: int
-    most: int
-    at: float
-    took: float
-    since: int = 0
-
-    def is_good(self, quota: int, now: float) -> bool:
-        """Tell whether it need not be counted again."""
-        if self.counted >= self.most < quota:  # the quota was raised, and there may be more than was counted
-            return False
-        free = max(quota - self.counted - self.since, 0) / max(quota, 1)
-        return now - self.at < max(SHORTEST_AGE + LONGEST_AGE * free, COST_SHARE * self.took)
 
 
 class QuotaService:
     """Lets in what tenants may have."""
 
-    def __init__(self, store: Tenants, tenants: TenantService, *, clock: Clock) -> None:
+    def __init__(self, store: Tenants, tenants: TenantService, counts: QuotaCounts, *, clock: Clock) -> None:
         self._store = store
         self._tenants = tenants
         self._clock = clock
-        self._counts: dict[str, QuotaCount] = {}
-        self._flying: dict[str, int] = {}
-        """Tasks that were let in and are on their way into the store: a count may or may not see them."""
+        self._counts, self._flying = counts.counts, counts.flying
         self._counting: Batcher[tuple[str, int], QuotaCount] = Batcher(self._count, name="quotas", largest=100)
 
     def has_none(self, tenant: str) -> bool:

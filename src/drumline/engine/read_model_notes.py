@@ -11,11 +11,11 @@ from typing import Final
 
 from drumline.core.clock import Clock, Instant
 from drumline.core.codec import decode, encode
-from drumline.core.errors import Conflict, Fenced, KeyReused, NotFound, Unavailable
+from drumline.core.errors import Conflict, Fenced, NotFound, Unavailable
 from drumline.core.ids import TaskId
 from drumline.core.job import JobStatus, NewJob
 from drumline.core.state import TERMINAL, Act, State, Status, status_of
-from drumline.core.task import NewTask, Submitted, TaskView, decode_options
+from drumline.core.task import NewTask, SubmitAnswer, Submitted, TaskView, decode_options
 from drumline.ports.hint import Effects
 from drumline.ports.read_model import Facts, JobFacts, JobNote, LetterNote, Moment, Note, ReadModel
 from drumline.ports.store import Changed, Claim, Hint, LogChunk, Settled, Settlement, Store
@@ -40,7 +40,7 @@ class ReadModelNotes:
         """Tasks that may have got or lost a dead letter."""
         self._looking: asyncio.Task[None] | None = None
 
-    def submitted(self, tasks: Sequence[NewTask], answers: Sequence[Submitted | KeyReused]) -> None:
+    def submitted(self, tasks: Sequence[NewTask], answers: Sequence[SubmitAnswer]) -> None:
         """Note tasks that were stored."""
         if self._model is not None:
             self._model.note(_submitted(tasks, answers, self._clock.now()))
@@ -184,7 +184,7 @@ class ReadModelNotes:
         return [*there, *gone]
 
 
-def _submitted(tasks: Sequence[NewTask], answers: Sequence[Submitted | KeyReused], now: Instant) -> Iterator[Note]:
+def _submitted(tasks: Sequence[NewTask], answers: Sequence[SubmitAnswer], now: Instant) -> Iterator[Note]:
     for task, answer in zip(tasks, answers, strict=True):
         if isinstance(answer, Submitted) and answer.created:
             yield Note(

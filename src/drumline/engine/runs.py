@@ -1,8 +1,8 @@
 """Runs of schedules: looked at, triggered and backfilled."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Final
+from typing import Annotated, Final, Protocol
 
 from msgspec import Struct
 
@@ -14,9 +14,8 @@ from drumline.core.ids import JobId, ScheduleId, TaskId
 from drumline.core.limits import Limits
 from drumline.core.schedule import RunKind, RunView
 from drumline.core.timetable import timetable
-from drumline.engine.fire import Firings
 from drumline.engine.schedules import ScheduleService
-from drumline.ports.schedules import NewRun
+from drumline.ports.schedules import Fired, NewRun
 from drumline.ports.store import Store
 
 MOST_AT_A_MOMENT: Final = 100
@@ -66,13 +65,22 @@ class BackfillRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     dry_run: Annotated[bool, about("Only tell what would be done.")] = False
 
 
+class RunStarting(Protocol):
+    """Makes runs of a schedule."""
+
+    async def add_runs(self, schedule: ScheduleId, runs: Sequence[NewRun]) -> Fired:
+        """Make runs that were requested."""
+        ...
+
+
 class RunService:
     """What people do with runs. A `tenant` of None is everybody's."""
 
-    def __init__(self, store: Store, schedules: ScheduleService, firings: Firings, *, limits: Limits) -> None:
+    def __init__(self, store: Store, schedules: ScheduleService, firings: RunStarting, *, limits: Limits) -> None:
         self._store = store
         self._schedules = schedules
-        self._firings = firings
+        self.firings = firings
+        """What makes the runs: the engine's own firings, or where `shards` route them."""
         self._limits = limits
 
     async def list_runs(
@@ -151,7 +159,7 @@ class RunService:
         ]
         if not request.dry_run:
             for place in range(0, len(runs), AT_ONCE):
-                await self._firings.add_runs(schedule, runs[place : place + AT_ONCE])
+                await self.firings.add_runs(schedule, runs[place : place + AT_ONCE])
         return Backfill(
             count=count,
             missing=len(missing),
@@ -166,7 +174,7 @@ class RunService:
         return await self._store.schedules.drop_runs(schedule, kind=RunKind.BACKFILL)
 
     async def _start(self, schedule: ScheduleId, fire_time: Instant) -> RunView | None:
-        fired = await self._firings.add_runs(schedule, [NewRun(fire_time=fire_time, kind=RunKind.TRIGGER)])
+        fired = await self.firings.add_runs(schedule, [NewRun(fire_time=fire_time, kind=RunKind.TRIGGER)])
         return fired.runs[0] if fired.runs else None
 
     def _span(self, request: BackfillRequest, now: Instant) -> tuple[Instant, Instant]:

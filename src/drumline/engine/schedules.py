@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,9 +21,9 @@ from drumline.core.accept_schedule import (
     turn_after,
 )
 from drumline.core.clock import Instant, to_instant
-from drumline.core.errors import Conflict, DrumlineError, Invalid, NotFound
+from drumline.core.errors import Conflict, DrumlineError, Invalid, Moved, NotFound
 from drumline.core.firing_policy import FiringPolicy
-from drumline.core.ids import ScheduleId, TaskId, parse_schedule_id
+from drumline.core.ids import IdSource, ScheduleId, parse_schedule_id
 from drumline.core.job import JobRequest
 from drumline.core.names import check_name, check_text
 from drumline.core.redaction import restored_target
@@ -37,6 +37,7 @@ from drumline.core.schedule import (
     Turn,
 )
 from drumline.core.secret_references import has_secrets
+from drumline.core.slots import slot_of_key
 from drumline.core.task import TaskRequest, queue_of
 from drumline.core.task_type import UNKNOWN_TYPE
 from drumline.core.timetable import FireTime, Rule, upcoming
@@ -82,12 +83,31 @@ def weight_of(task: TaskRequest | None, job: JobRequest | None) -> int:
     return (0 if task is None else len(task.payload)) + sum(len(each.payload) + TASK_BYTES for each in tasks)
 
 
+class ScheduleStoring(Protocol):
+    """Stores schedules that have been checked."""
+
+    async def add_schedules(self, schedules: Sequence[NewSchedule], /) -> list[ScheduleView | Conflict | Moved]:
+        """Store schedules, as `ports.schedules.Schedules` does."""
+        ...
+
+
+class CheckName(Protocol):
+    """Raises `Conflict` if another schedule of a tenant has a name."""
+
+    async def __call__(self, name: str, *, tenant: str, schedule: ScheduleId) -> None:
+        """Raise, or do nothing."""
+
+
 class ScheduleService:
     """What people do with schedules. A `tenant` of None is everybody's."""
 
-    def __init__(self, store: Store, checks: RequestChecks, *, new_id: Callable[[], TaskId]) -> None:
+    def __init__(self, store: Store, checks: RequestChecks, *, ids: IdSource) -> None:
         self._store = store
-        self._new_id = new_id
+        self._ids = ids
+        self.storing: ScheduleStoring = store.schedules
+        """Where new schedules go: to the store, or where `shards` route them."""
+        self.check_name: CheckName | None = None
+        """Asked before a schedule gets another name; None where the store knows all names."""
         self._limits, self._quotas, self._secrets, self._types, self._redaction = checks
 
     async def create(self, request: ScheduleRequest, *, tenant: str) -> ScheduleView:
@@ -97,15 +117,17 @@ class ScheduleService:
         await self._check_types(new.target, tenant=tenant)
         return or_raise(await self.add(new))
 
-    async def add(self, new: NewSchedule) -> list[ScheduleView | Conflict]:
+    async def add(self, new: NewSchedule) -> list[ScheduleView | Conflict | Moved]:
         """Store a schedule that was accepted, if its tenant may have one more; raises `QuotaExceeded`."""
         await self.check_payloads(new.target, tenant=new.tenant)
         await self._quotas.admit_schedule(new.tenant)
-        return await self._store.schedules.add_schedules([new])
+        return await self.storing.add_schedules([new])
 
     def accept(self, request: ScheduleRequest, *, tenant: str, now: Instant) -> NewSchedule:
         """Return a schedule that can be stored, or raise `Invalid`."""
-        return accept_schedule(request, id=ScheduleId(self._new_id()), now=now, tenant=tenant, limits=self._limits)
+        id_ = ScheduleId(self._ids.next(slot_of_key(tenant, request.name)))
+        new = accept_schedule(request, id=id_, now=now, tenant=tenant, limits=self._limits)
+        return replace(new, slot_version=self._ids.version(id_))
 
     async def check_payloads(self, target: ScheduleTarget, *, tenant: str, field: str = "") -> None:
         """Raise `Invalid` naming a payload that is larger than its tenant may have, or refers to a missing secret."""
@@ -218,7 +240,20 @@ class ScheduleService:
         placing = None
         if definition.rule != view.rule or policy != view.policy:
             placing = _placing(view, rule, policy, now)
-        return ScheduleChange(id=view.id, version=view.version, word="edited", definition=definition, placing=placing)
+        return ScheduleChange(
+            id=view.id,
+            version=view.version,
+            word="edited",
+            definition=definition,
+            placing=placing,
+            name_version=self._name_version(view, definition.name),
+        )
+
+    def _name_version(self, view: ScheduleView, name: str) -> int | None:
+        """Return the version of the entry of the map for the name that a schedule is to have; None if that stays."""
+        if name == view.name:
+            return None
+        return self._ids.open.versions.get(slot_of_key(view.tenant, name), 0)
 
     async def _change(
         self, schedule: ScheduleId, changing: Changing, *, tenant: str | None, weight: int = 0
@@ -232,6 +267,8 @@ class ScheduleService:
                 return view
             if change.definition is not None:
                 await self.check_payloads(change.definition.target, tenant=view.tenant)
+                if change.name_version is not None and self.check_name is not None:
+                    await self.check_name(change.definition.name, tenant=view.tenant, schedule=view.id)
                 if change.definition.target != view.target:
                     await self._check_types(change.definition.target, tenant=view.tenant)
             (answer,) = await self._store.schedules.change_schedules([change], tenant=tenant)

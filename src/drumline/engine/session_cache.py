@@ -74,7 +74,8 @@ class SessionBounds:
             raise QuotaExceeded(f"the open sessions of this tenant have {self._most:,} bytes, as many as they may have")
 
     def opened(self, session: SessionId, owner: str | None, size: int) -> None:
-        """Note a session that was opened."""
+        """Note a session that was opened, or opened again."""
+        self.closed(session)
         self._open[session] = _Open(owner, size, self._clock.monotonic())
         self._by_owner[owner] = self._by_owner.get(owner, 0) + size
 

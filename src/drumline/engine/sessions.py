@@ -44,29 +44,51 @@ class SessionService:
             store.session_specs, name="sessions", largest=500
         )
 
-    async def open(self, spec: SessionSpec) -> SessionId:
-        """Register a worker."""
-        session = self._new_id()
-        paused = self.paused_names
-        if paused:
-            spec = msgspec.structs.replace(spec, paused=tuple(sorted(paused)))
-        text = encode(spec)
-        if NUL in text:  # in what a task says of itself; no store could look into the spec any more, nor past it
-            spec = decode(encode(without_nul(decode(text, object))), SessionSpec)
-        size = len(text)
-        self._room.check(spec.tenant, size)
+    async def open(self, spec: SessionSpec, session: SessionId | None = None) -> SessionId:
+        """Register a worker, under an id that was never used before."""
+        session = self._new_id() if session is None else session
+        spec, size = self._checked(spec)
         self._room.opened(session, spec.tenant, size)
         try:
             await self._store.open_session(session, spec)
         except BaseException:
             self._room.closed(session)
             raise
-        self._noted_pauses[session] = paused
+        self._opened(session, spec, size)
+        return session
+
+    async def ensure(self, session: SessionId, spec: SessionSpec) -> bool:
+        """Register a worker that has a session in another shard; tell whether it is open here now.
+
+        One that was reaped here is opened again; one that was closed in order stays closed.
+        """
+        spec, size = self._checked(spec)
+        if not await self._store.ensure_session(session, spec):
+            return False
+        self._room.opened(session, spec.tenant, size)
+        self._opened(session, spec, size)
+        return True
+
+    def _checked(self, spec: SessionSpec) -> tuple[SessionSpec, int]:
+        """Return a specification as it is stored and its bytes, or raise `QuotaExceeded`."""
+        if self.paused_names:
+            spec = msgspec.structs.replace(spec, paused=tuple(sorted(self.paused_names)))
+        text = encode(spec)
+        if NUL in text:  # in what a task says of itself; no store could look into the spec any more, nor past it
+            spec = decode(encode(without_nul(decode(text, object))), SessionSpec)
+        self._room.check(spec.tenant, len(text))
+        return spec, len(text)
+
+    def _opened(self, session: SessionId, spec: SessionSpec, size: int) -> None:
+        self._noted_pauses[session] = frozenset(spec.paused)
         if len(self._noted_pauses) > MOST_CACHED:  # of workers that died without a word
             self._noted_pauses.pop(next(iter(self._noted_pauses)))
         self._types.published(spec)
         self._specs.put(session, spec, size)
-        return session
+
+    def known(self, session: SessionId) -> SessionSpec | None:
+        """Return what a session can run, if that is in memory: it was open lately."""
+        return self._specs.get(session)
 
     async def spec(self, session: SessionId) -> SessionSpec:
         """Return what a session can run, or raise `NotFound` if it is not open."""

@@ -1,16 +1,26 @@
 """Bringing tasks in: validated, stored durably, then offered."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from drumline.aio.batcher import Batcher, BatchWeights
 from drumline.aio.threads import LARGE, in_thread, off_loop
-from drumline.core.errors import DrumlineError, Forbidden, Invalid, KeyReused, Unavailable
+from drumline.core.errors import DrumlineError, Forbidden, Invalid, Unavailable
 from drumline.core.ids import IdSource, TaskId
 from drumline.core.secret_references import any_has_secrets, has_secrets
-from drumline.core.task import DEFAULT_TENANT, NewTask, Submitted, TaskRequest, accept, queue_of
+from drumline.core.slots import slot_of_key
+from drumline.core.task import (
+    DEFAULT_TENANT,
+    NewTask,
+    SubmitAnswer,
+    Submitted,
+    TaskRequest,
+    accept,
+    key_of,
+    queue_of,
+)
 from drumline.core.task_type import UNKNOWN_TYPE, TypeRules
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
 from drumline.engine.checks import RequestChecks
@@ -36,6 +46,18 @@ MOST_BYTES_WAITING: Final = 256 * 1024 * 1024
 """Payloads that may wait for the store; callers beyond that are asked to come again."""
 
 
+class TaskStoring(Protocol):
+    """Stores tasks that have been checked, together with others that come at the same time."""
+
+    async def join(self, task: NewTask, /) -> SubmitAnswer:
+        """Store one task."""
+        ...
+
+    async def join_each(self, tasks: Iterable[NewTask], /) -> list[SubmitAnswer | DrumlineError]:
+        """Store many; each has its own answer, in order."""
+        ...
+
+
 class Submissions:
     """Accepts tasks. An answer means that the task is durable."""
 
@@ -56,7 +78,7 @@ class Submissions:
         self._limits, self._quotas, self._secrets, self._types, _ = checks
         self._tracer = options.tracer
         self._retry = DEFAULT_TUNING.retry
-        self._batcher: Batcher[NewTask, Submitted | KeyReused] = Batcher(
+        self._batcher: Batcher[NewTask, SubmitAnswer] = Batcher(
             self._flush,
             name="submissions",
             largest=DEFAULT_TUNING.submit_batch,
@@ -64,6 +86,8 @@ class Submissions:
             weights=BatchWeights(lambda task: len(task.payload), MOST_BYTES_WAITING),
         )
         self._batcher.meter = options.metrics.batch.of("submissions")
+        self.storing: TaskStoring = self._batcher
+        """Where checked tasks go: to the store in batches, or where `shards` route them."""
 
     def tune(self, tuning: Tuning) -> None:
         """Go by other defaults and sizes from now on."""
@@ -95,10 +119,12 @@ class Submissions:
             return submitted
 
     async def _submit(self, request: TaskRequest, rules: TypeRules, tenant: str) -> Submitted:
+        task_id = self._new_id(request, tenant)
         check = partial(
             accept,
             request,
-            id=self._ids.next(),
+            id=task_id,
+            slot_version=self._ids.version(task_id),
             tenant=tenant,
             limits=self._limits,
             retry=self._retry,
@@ -108,14 +134,19 @@ class Submissions:
         if has_secrets(task.payload):
             await self._secrets.check([PayloadToCheck(task.payload)], tenant=tenant)
         if self._quotas.has_none(tenant):
-            answer = await self._batcher.join(task)
+            answer = await self.storing.join(task)
         else:
             await self._quotas.admit_all(tenant, [len(task.payload)])
             with self._quotas.flying(tenant, 1):
-                answer = await self._batcher.join(task)
-        if isinstance(answer, KeyReused):
+                answer = await self.storing.join(task)
+        if not isinstance(answer, Submitted):
             raise answer
         return answer
+
+    def _new_id(self, request: TaskRequest, tenant: str) -> TaskId:
+        """Return an id for a task: one with a key is in the slot of its key, so that the key has one home."""
+        key = key_of(request)
+        return self._ids.next(None if key is None else slot_of_key(tenant, key))
 
     async def submit_many(
         self,
@@ -150,7 +181,7 @@ class Submissions:
         if is_light and self._quotas.has_none(tenant) and not _may_have_secrets(requests):
             return await self._submit_plain(requests, rules, tenant)
         accept_one = self._accepting(rules, tenant)
-        numbered = list(self._numbered(requests))
+        numbered = list(self._numbered(requests, tenant))
 
         def check() -> list[NewTask | DrumlineError]:
             return [accept_one(request, number, task_id) for number, request, task_id in numbered]
@@ -162,7 +193,7 @@ class Submissions:
             checked = await self._admit(checked, tenant)
         new = [task for task in checked if isinstance(task, NewTask)]
         with self._quotas.flying(tenant, len(new)):
-            answers = await self._batcher.join_each(new)
+            answers = await self.storing.join_each(new)
         if len(new) == len(checked):
             return answers
         stored = iter(answers)
@@ -176,7 +207,7 @@ class Submissions:
         accept_one = self._accepting(rules, tenant)
 
         def accepted() -> Iterator[NewTask]:
-            for number, request, task_id in self._numbered(requests):
+            for number, request, task_id in self._numbered(requests, tenant):
                 task = accept_one(request, number, task_id)
                 if isinstance(task, NewTask):
                     yield task
@@ -184,7 +215,7 @@ class Submissions:
                     refused[number] = task
 
         with self._quotas.flying(tenant, len(requests)):
-            answers = await self._batcher.join_each(accepted())
+            answers = await self.storing.join_each(accepted())
         if not refused:
             return answers
         stored = iter(answers)
@@ -211,16 +242,19 @@ class Submissions:
         ]
 
     def _numbered(
-        self, requests: Sequence[TaskRequest | DrumlineError]
+        self, requests: Sequence[TaskRequest | DrumlineError], tenant: str
     ) -> Iterator[tuple[int, TaskRequest | DrumlineError, TaskId]]:
         """Return each request with its place, and with the id that its task will have."""
-        return zip(range(len(requests)), requests, self._ids.take(len(requests)), strict=True)
+        ids = self._ids
+        for number, (request, made) in enumerate(zip(requests, ids.take(len(requests)), strict=True)):
+            key = key_of(request) if isinstance(request, TaskRequest) else None
+            yield number, request, made if key is None else ids.in_slot(made, slot_of_key(tenant, key))
 
     def _accepting(
         self, rules: Mapping[str, TypeRules], tenant: str
     ) -> Callable[[TaskRequest | DrumlineError, int, TaskId], NewTask | DrumlineError]:
         """Return what accepts one task of a list, by its place there."""
-        limits, retry = self._limits, self._retry
+        limits, retry, version_of = self._limits, self._retry, self._ids.version
         known, refused = rules, 0
 
         def accept_one(request: TaskRequest | DrumlineError, number: int, id: TaskId) -> NewTask | DrumlineError:
@@ -229,7 +263,15 @@ class Submissions:
                 return _placed(request, number)
             try:
                 declared = known.get(request.name, UNKNOWN_TYPE)
-                return accept(request, id=id, tenant=tenant, limits=limits, retry=retry, rules=declared)
+                return accept(
+                    request,
+                    id=id,
+                    slot_version=version_of(id),
+                    tenant=tenant,
+                    limits=limits,
+                    retry=retry,
+                    rules=declared,
+                )
             except Invalid as error:
                 refused += 1
                 if refused == MOST_EXPLAINED:  # thousands of reasons would keep others waiting
@@ -238,7 +280,7 @@ class Submissions:
 
         return accept_one
 
-    async def _flush(self, tasks: list[NewTask]) -> list[Submitted | KeyReused]:
+    async def _flush(self, tasks: list[NewTask]) -> list[SubmitAnswer]:
         if len(tasks) == 1 and (stored := await self._lease_on_submit.submit(tasks[0])) is not None:
             return [stored]
         answers = await self._store.submit(tasks)

@@ -1,16 +1,19 @@
 """Bringing jobs in: validated, stored durably as a whole, then offered."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final, Protocol
+
+from msgspec.structs import replace
 
 from drumline.aio.batcher import Batcher, BatchWeights
 from drumline.aio.threads import off_loop
-from drumline.core.accept_job import JobDefaults, accept_job, name_of
-from drumline.core.errors import DrumlineError, Invalid, KeyReused
-from drumline.core.ids import JobId, TaskId
+from drumline.core.accept_job import JobDefaults, accept_job, job_key_of, name_of
+from drumline.core.errors import DrumlineError, Invalid
+from drumline.core.ids import IdSource, JobId
 from drumline.core.job import JobRequest, NewJob
 from drumline.core.retry import DEFAULT_RETRY
 from drumline.core.secret_references import has_secrets
+from drumline.core.slots import slot_of, slot_of_key
 from drumline.core.task import DEFAULT_QUEUE, DEFAULT_TENANT
 from drumline.core.task_type import UNKNOWN_TYPE, TypeRules
 from drumline.core.tuning import Tuning
@@ -19,7 +22,7 @@ from drumline.engine.effects import EffectFollower
 from drumline.engine.secrets import PayloadToCheck
 from drumline.engine.submit import MOST_BYTES_WAITING
 from drumline.engine.tracing import sending
-from drumline.ports.jobs import Jobs, SubmittedJob
+from drumline.ports.jobs import JobAnswer, Jobs, SubmittedJob
 from drumline.ports.tracing import Tracer
 
 TASK_BYTES: Final = 600
@@ -35,6 +38,14 @@ class AllowTask(Protocol):
         """Raise, or do nothing."""
 
 
+class JobStoring(Protocol):
+    """Stores jobs that have been checked, together with others that come at the same time."""
+
+    async def join(self, job: NewJob, /) -> JobAnswer:
+        """Store one job."""
+        ...
+
+
 class JobSubmissions:
     """Accepts jobs. An answer means that the job is durable."""
 
@@ -44,18 +55,19 @@ class JobSubmissions:
         effects: EffectFollower,
         *,
         checks: RequestChecks,
-        new_id: Callable[[], TaskId],
+        ids: IdSource,
         tracer: Tracer,
     ) -> None:
         self._jobs = jobs
         self._effects = effects
-        self._new_id = new_id
+        self._ids = ids
         self._limits, self._quotas, self._secrets, self._types, _ = checks
         self._tracer = tracer
         self._retry = DEFAULT_RETRY
-        self._batcher: Batcher[NewJob, SubmittedJob | KeyReused | Invalid] = Batcher(
+        self.storing: JobStoring = Batcher[NewJob, JobAnswer](
             self._flush, name="jobs", largest=100, weights=BatchWeights(_weight_of, MOST_BYTES_WAITING)
         )
+        """Where checked jobs go: to the store in batches, or where `shards` route them."""
 
     def tune(self, tuning: Tuning) -> None:
         """Go by other defaults from now on."""
@@ -85,7 +97,7 @@ class JobSubmissions:
         if not self._quotas.has_none(tenant):
             await self._quotas.admit_all(tenant, [len(each.task.payload) for each in job.tasks])
         with self._quotas.flying(tenant, len(job.tasks)):
-            answer = await self._batcher.join(job)
+            answer = await self.storing.join(job)
         if isinstance(answer, DrumlineError):
             raise answer
         return answer
@@ -94,20 +106,23 @@ class JobSubmissions:
         if request.schedule is not None:
             raise Invalid("belongs to a schedule: submit the job as the pattern of one", field="schedule")
         # Ids are made here, since their source belongs to the loop; looking through thousands of tasks does not.
-        ids = iter([self._new_id() for _ in request.tasks])
-        job = JobId(self._new_id())
+        key = job_key_of(request)
+        job = JobId(self._ids.next(None if key is None else slot_of_key(tenant, key)))
+        version = self._ids.version(job)
+        ids = iter(self._ids.take_in(slot_of(job), len(request.tasks)))
 
         defaults = JobDefaults(self._retry, rules)
 
         def check() -> NewJob:
-            return accept_job(
+            new = accept_job(
                 request, id=job, new_id=ids.__next__, tenant=tenant, limits=self._limits, defaults=defaults
             )
+            return replace(new, slot_version=version) if version else new
 
         weight = sum(len(task.payload) + TASK_BYTES for task in request.tasks.values())
         return await off_loop(weight, check)
 
-    async def _flush(self, jobs: list[NewJob]) -> list[SubmittedJob | KeyReused | Invalid]:
+    async def _flush(self, jobs: list[NewJob]) -> list[JobAnswer]:
         answers = await self._jobs.submit_jobs(jobs)
         # Committed: from here on nothing may fail the callers. A lost offer is found by the sweep.
         for job, answer in zip(jobs, answers, strict=True):

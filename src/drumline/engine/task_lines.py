@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from drumline.core.errors import KeyReused
-from drumline.core.task import NewTask, Submitted, decode_options
+from drumline.core.task import NewTask, SubmitAnswer, Submitted, decode_options
 from drumline.core.task_log import SUBMITTED, TASK_LOG, Facts
 
 
-def is_new(answer: Submitted | KeyReused) -> bool:
+def is_new(answer: SubmitAnswer) -> bool:
     """Tell whether a task was stored, and not merely known by its idempotency key."""
     return isinstance(answer, Submitted) and answer.created
 

@@ -44,6 +44,8 @@ class Waiter:
         """What it was woken with: a task that was offered to no other claimer."""
         self.leased: tuple[ClaimedTask, ...] = ()
         """What was leased to its claim while it waited."""
+        self.is_asleep = False
+        """Whether it waits to be woken; else it is asking the store."""
 
     def take(self) -> "tuple[TaskId, ...] | None":
         """Return what it was handed, if anything, which is then its own."""
@@ -72,11 +74,14 @@ class Waiter:
 
     async def wait(self, seconds: float) -> bool:
         """Wait to be woken, at most this long; tell whether that was so."""
+        self.is_asleep = True
         try:
             async with asyncio.timeout(seconds):
                 await self.woken.wait()
         except TimeoutError:
             return False
+        finally:
+            self.is_asleep = False
         return True
 
 
@@ -176,6 +181,11 @@ class Waiters:
             waiter.looks_for_all = False
             self._wake(waiter, None)
         return True
+
+    def is_asleep(self, session: SessionId, nonce: int) -> bool:
+        """Tell whether a claim of this process waits to be woken, so that it is given nothing by itself now."""
+        waiter = self._sessions.get(session)
+        return waiter is not None and waiter.nonce == nonce and waiter.is_asleep and not waiter.woken.is_set()
 
     def wake_all(self) -> None:
         """Wake everyone: something changed that is not about one queue."""

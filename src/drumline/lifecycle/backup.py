@@ -11,6 +11,9 @@ from drumline.lifecycle.data_folder import is_served
 from drumline.lifecycle.processes import opened
 from drumline.ports.store import Sessions
 from drumline.settings import Settings
+from drumline.settings.secret_key import box_of
+from drumline.shards.move import Mover
+from drumline.shards.service import open_urls
 from drumline.stores.sqlite.backing_up import Backup, back_up
 
 __all__ = ["Backup", "Restored", "back_up", "check_idle", "finish_restore", "sqlite_file"]
@@ -69,16 +72,22 @@ async def finish_restore(settings: Settings) -> Restored:
     """Prepare a store that was restored from a backup; do it before any process starts on it.
 
     The log of events gets another name, or new events would have the ids of events that were sent already and are gone
-    now. Redis forgets everything: it may know of a later time than the store.
+    now. Redis forgets everything, that of every shard: it may know of a later time than the store. The map and the
+    entries of the databases are brought in line, of which one may be of a later time, too.
     """
     async with opened(settings) as wired:
         store = wired.engine.store
         await store.migrate()
         name = await store.events.rename_log()
+        if not wired.shards.is_lone:
+            await Mover(wired.shards).align()
         workers = len(await store.sessions.sessions())
+        rows = await store.shards.shards()
+    box = await asyncio.to_thread(box_of, settings)
     forgotten = 0
-    if settings.queue_url is not None:
-        from drumline.redis.forgetting import forget_all  # noqa: PLC0415 - a driver that not all have
+    for url in dict.fromkeys((settings.queue_url, *(open_urls(box, row)[1] for row in rows))):
+        if url is not None:
+            from drumline.redis.forgetting import forget_all  # noqa: PLC0415 - a driver that not all have
 
-        forgotten = await forget_all(settings.queue_url, prefix=settings.queue_prefix)
+            forgotten += await forget_all(url, prefix=settings.queue_prefix)
     return Restored(name, forgotten, workers)

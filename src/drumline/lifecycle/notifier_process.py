@@ -13,6 +13,7 @@ from drumline.lifecycle.live import following
 from drumline.lifecycle.mail_server import mail_server
 from drumline.lifecycle.monitoring import traced, watched
 from drumline.lifecycle.processes import opened
+from drumline.lifecycle.shard_services import following_shards, for_each_shard
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
 from drumline.lifecycle.stop_signals import stopping_by_signal
 from drumline.notifier.mail import MailRate, MailSender, MailSettings
@@ -37,7 +38,12 @@ async def run_notifier(settings: Settings, sources: Sources | None = None) -> No
     ):
         with stopping_by_signal() as stopping:
             async with watched(wired.engine.metrics, settings, stopping, role="notifier") as watch:
-                services = notifier_services(wired.engine, settings, is_embedded=False)
+                services = {
+                    "shards": following_shards(wired.shards),
+                    "notifier": for_each_shard(
+                        wired.shards, lambda shard: notifier_services(shard.engine, settings, is_embedded=False)
+                    ),
+                }
                 await run_in_stages([Stage(services), Stage(watch.services)], stopping)
 
 

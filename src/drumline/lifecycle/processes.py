@@ -18,7 +18,7 @@ from drumline.core.clock import SystemClock
 from drumline.core.errors import DrumlineError, Forbidden, Unauthorized, Unavailable
 from drumline.core.metrics import Metrics
 from drumline.engine.engine import Engine
-from drumline.engine.gateway import LocalGateway
+from drumline.engine.gateway import gateway_of
 from drumline.engine.options import SignInOptions
 from drumline.lifecycle.apps import App, bind_apps, load_apps
 from drumline.lifecycle.data_folder import make_data_folder, with_stored_key
@@ -26,15 +26,20 @@ from drumline.lifecycle.live import Live, RemoteRuntime, following, kept_live, s
 from drumline.lifecycle.monitoring import traced, watched
 from drumline.lifecycle.relay_setup import relay_services
 from drumline.lifecycle.schedule_registration import register_schedules
+from drumline.lifecycle.shard_services import following_shards, for_each_shard
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
 from drumline.lifecycle.stop_signals import ending_by_signal, stopping_by_signal
 from drumline.lifecycle.worker_setup import assemble_worker, built_in_kinds, follow_settings, worker_options
 from drumline.ports.tracing import NO_TRACER, Tracer
 from drumline.scheduler.bulk import BulkDuty
+from drumline.scheduler.copies import DirectoryCopies
 from drumline.scheduler.depth import DepthSampler
+from drumline.scheduler.drain import Drainer
 from drumline.scheduler.duty import Duty, Rounds
 from drumline.scheduler.expire import Expirer
 from drumline.scheduler.fire import Firer
+from drumline.scheduler.limit_shares import LimitShares
+from drumline.scheduler.moves import MoveKeeper
 from drumline.scheduler.pauses import PauseKeeper
 from drumline.scheduler.prune import Pruner
 from drumline.scheduler.prune_events import EventPruner
@@ -44,12 +49,19 @@ from drumline.scheduler.reap import Reaper
 from drumline.scheduler.ripple import Ripple
 from drumline.scheduler.sort import Sorter
 from drumline.scheduler.stats import StatsCounter
+from drumline.scheduler.sweep import Sweeper
 from drumline.scheduler.tidy import Tidier
+from drumline.scheduler.waits import WaitExchange
 from drumline.sdk.embedded import EngineTransport
 from drumline.sdk.http import HttpTransport
 from drumline.sdk.transport import LiveNames
 from drumline.settings import Settings, Sources
-from drumline.wiring import DEFAULT_SIGN_IN, Wired, remote_gateway, wire
+from drumline.settings.secret_key import box_of
+from drumline.shards.forwarding import Forwarding
+from drumline.shards.limits import share_mover
+from drumline.shards.migrating import migrate_shards
+from drumline.shards.shard_set import Shard, ShardSet
+from drumline.wiring import DEFAULT_SIGN_IN, Opened, open_postgres, remote_gateway, wire
 from drumline.worker.hidden_environment import protect_process
 from drumline.worker.worker import Worker
 
@@ -119,7 +131,7 @@ async def run_scheduler(settings: Settings, sources: Sources | None = None) -> N
     async with opened(settings) as wired, following(wired.engine, settings, sources):
         with stopping_by_signal() as stopping:
             async with watched(wired.engine.metrics, settings, stopping, role="scheduler") as watch:
-                await run_in_stages([Stage(duties_of(wired, settings)), Stage(watch.services)], stopping)
+                await run_in_stages([Stage(scheduler_services(wired, settings)), Stage(watch.services)], stopping)
 
 
 async def run_worker(settings: Settings, targets: Sequence[str], sources: Sources | None = None) -> None:
@@ -148,14 +160,12 @@ async def run_worker(settings: Settings, targets: Sequence[str], sources: Source
         following(wired.engine, settings, sources) as live,
     ):
         metrics = wired.engine.metrics
-        worker = assemble_worker(
-            LocalGateway(wired.engine), apps, worker_options(live.settings), kinds, metrics, tracer
-        )
+        worker = assemble_worker(gateway_of(wired.engine), apps, worker_options(live.settings), kinds, metrics, tracer)
         follow_settings(worker, live)
         own = EngineTransport(wired.engine, asyncio.get_running_loop())
         bind_apps(apps, own, settings)
         await _run_until_stopped(
-            worker, {"listen": hear(wired.engine), "schedules": register_schedules(apps, own)}, settings
+            worker, {**hearing_services(wired.shards), "schedules": register_schedules(apps, own)}, settings
         )
 
 
@@ -182,7 +192,7 @@ async def run_embedded_worker(app: App, engine: Engine, stop: asyncio.Event) -> 
     """Run a worker for one app on an engine that the caller has opened, until `stop` is set."""
     settings = Settings()
     kinds = built_in_kinds(settings, is_embedded=True)
-    worker = assemble_worker(LocalGateway(engine), [app], worker_options(settings), kinds, engine.metrics)
+    worker = assemble_worker(gateway_of(engine), [app], worker_options(settings), kinds, engine.metrics)
     reaper = Reaper(engine, clock=SystemClock(), poison_after=settings.poison_after)
     async with asyncio.TaskGroup() as group:
         for duty in (reaper, Firer(engine.firings), Expirer(engine)):
@@ -193,15 +203,18 @@ async def run_embedded_worker(app: App, engine: Engine, stop: asyncio.Event) -> 
 
 
 async def run_migrate(settings: Settings) -> None:
-    """Bring the store's schema to this version."""
+    """Bring the schema of the store, and of every other shard, to this version."""
     async with opened(settings) as wired:
-        await wired.engine.store.migrate()
+        directory = wired.shards.directory.store
+        await directory.migrate()
+        box = await asyncio.to_thread(box_of, settings)
+        await migrate_shards(directory, box, open_postgres)
 
 
 @asynccontextmanager
 async def opened(
     settings: Settings, *, tracer: Tracer = NO_TRACER, sign_in: SignInOptions = DEFAULT_SIGN_IN
-) -> AsyncIterator[Wired]:
+) -> AsyncIterator[Opened]:
     """Give an engine, and close it at the end."""
     if settings.sqlite_path is not None:
         make_data_folder(settings.data)
@@ -212,7 +225,7 @@ async def opened(
         await wired.engine.close()
 
 
-async def _wired(settings: Settings, tracer: Tracer, sign_in: SignInOptions) -> Wired:
+async def _wired(settings: Settings, tracer: Tracer, sign_in: SignInOptions) -> Opened:
     """Wire; a database server that is unavailable at the moment is waited for, since it may be starting too."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + STORE_SECONDS
@@ -229,9 +242,27 @@ async def _wired(settings: Settings, tracer: Tracer, sign_in: SignInOptions) -> 
         await asyncio.sleep(LOOK_EVERY)
 
 
-def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
-    """Return the scheduler's duties."""
-    engine = wired.engine
+def scheduler_services(opened: Opened, settings: Settings) -> dict[str, Service]:
+    """Return the duties of every shard, and those between shards."""
+    shards, metrics = opened.shards, opened.engine.metrics
+    between: list[Duty] = [
+        MoveKeeper(shards),
+        Drainer(shards),
+        WaitExchange(shards, forwarded=Forwarding(shards).forwarded),
+        LimitShares(share_mover(shards)),
+        DirectoryCopies(shards),
+        PauseKeeper(opened.engine.store, opened.engine.control, queues=lambda: opened.engine.tuning.paused_queues),
+    ]
+    return {
+        "shards": following_shards(shards),
+        "duties": for_each_shard(shards, lambda shard: duties_of(shard, settings)),
+        **{duty.name: Rounds(duty, metrics=metrics).run for duty in between},
+    }
+
+
+def duties_of(shard: Shard, settings: Settings) -> dict[str, Service]:
+    """Return the scheduler's duties for one shard."""
+    engine = shard.engine
     duties: list[Duty] = [
         Reaper(engine, clock=SystemClock(), poison_after=settings.poison_after),
         Firer(engine.firings),
@@ -244,15 +275,22 @@ def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
         DepthSampler(engine.store.stats, clock=SystemClock()),
         QueueMetrics(engine.store, engine.metrics, clock=SystemClock()),
         Ripple(engine),
-        PauseKeeper(engine.store, engine.control, queues=lambda: engine.tuning.paused_queues),
         Sorter(engine),
     ]
-    if wired.sweeper is not None:
-        duties.append(wired.sweeper)
+    if shard.swept is not None:
+        duties.append(Sweeper(engine.store, shard.swept, metrics=engine.metrics))
     if engine.read_model is not None:
         duties.append(ReadModelKeeper(engine.store, engine.read_model, engine.notes))
     services = {duty.name: Rounds(duty, metrics=engine.metrics).run for duty in duties}
     return services | relay_services(engine.store, settings, engine.metrics)
+
+
+def hearing_services(shards: ShardSet) -> dict[str, Service]:
+    """Return what keeps a process in touch with others: wake-ups of every shard, and changes of the map."""
+    return {
+        "listen": for_each_shard(shards, lambda shard: {"listen": hear(shard.engine)}),
+        "shards": following_shards(shards),
+    }
 
 
 def hear(engine: Engine) -> Service:

@@ -21,7 +21,7 @@ from drumline.api.operation import Info
 from drumline.api.server import Listener, Server
 from drumline.core.api_key import check_first_key, is_strong
 from drumline.engine.engine import Engine
-from drumline.engine.gateway import LocalGateway
+from drumline.engine.gateway import gateway_of
 from drumline.engine.options import SignInOptions
 from drumline.lifecycle.addresses import url_of
 from drumline.lifecycle.apps import bind_apps, load_apps
@@ -31,8 +31,9 @@ from drumline.lifecycle.listen import listening, open_server
 from drumline.lifecycle.live import following
 from drumline.lifecycle.monitoring import lingering, traced, watched
 from drumline.lifecycle.notifier_process import notifier_services
-from drumline.lifecycle.processes import duties_of, hear, opened
+from drumline.lifecycle.processes import hearing_services, opened, scheduler_services
 from drumline.lifecycle.schedule_registration import register_schedules
+from drumline.lifecycle.shard_services import for_each_shard
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
 from drumline.lifecycle.stop_signals import stopping_by_signal
 from drumline.lifecycle.worker_setup import assemble_worker, built_in_kinds, follow_settings, worker_options
@@ -74,9 +75,7 @@ async def run_dev(
         stop_api = asyncio.Event()
         is_embedded = settings.sqlite_path is not None
         kinds = built_in_kinds(settings, is_embedded=is_embedded)
-        worker = assemble_worker(
-            LocalGateway(engine), apps, worker_options(live.settings), kinds, engine.metrics, tracer
-        )
+        worker = assemble_worker(gateway_of(engine), apps, worker_options(live.settings), kinds, engine.metrics, tracer)
         follow_settings(worker, live)
         own = EngineTransport(engine, asyncio.get_running_loop())
         bind_apps(apps, own, settings)
@@ -95,8 +94,15 @@ async def run_dev(
                         "schedules": register_schedules(apps, own),
                     }
                 ),
-                Stage(notifier_services(engine, settings, is_embedded=is_embedded)),
-                Stage({**duties_of(wired, settings), "listen": hear(engine)}),
+                Stage(
+                    {
+                        "notifier": for_each_shard(
+                            wired.shards,
+                            lambda shard: notifier_services(shard.engine, settings, is_embedded=is_embedded),
+                        )
+                    }
+                ),
+                Stage({**scheduler_services(wired, settings), **hearing_services(wired.shards)}),
                 Stage({"linger": lingering(settings, stopping)}),
                 Stage({"api": server.run, "ready": _tell(settings, server, ready, say)}, stop_api),
                 Stage(watch.services),
@@ -124,7 +130,7 @@ async def run_api(settings: Settings, *, say: Say, sources: Sources | None = Non
             say(f"Drumline API {__version__} on {url_of(settings.host, server.port)}")
             stages = (
                 Stage({"linger": lingering(settings, stopping)}),
-                Stage({"listen": hear(engine)}),
+                Stage(hearing_services(wired.shards)),
                 Stage({"api": server.run}, stop_api),
                 Stage(watch.services),
             )

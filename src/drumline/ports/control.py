@@ -48,12 +48,12 @@ class Controlling(Protocol):
         """Queue ended tasks again, due now, with their retries to spend anew; epochs go on rising."""
         ...
 
-    async def pause_queue(self, queue: str, *, tenant: str, reason: str | None = None) -> None:
-        """Hand out no more tasks of a queue; running ones go on."""
+    async def pause_queue(self, queue: str, *, tenant: str, reason: str | None = None, is_copy: bool = False) -> None:
+        """Hand out no more tasks of a queue; running ones go on. With `is_copy` another shard has the event of it."""
         ...
 
-    async def resume_queue(self, queue: str, *, tenant: str) -> None:
-        """Hand out a paused queue's tasks again."""
+    async def resume_queue(self, queue: str, *, tenant: str, is_copy: bool = False) -> None:
+        """Hand out a paused queue's tasks again. With `is_copy` another shard has the event of it."""
         ...
 
     async def retry_edited(self, task: TaskId, payload: Raw, *, tenant: str | None = None) -> Changed:

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from drumline.core.attempt import ProgressNote
-from drumline.core.errors import Fenced
+from drumline.core.errors import Fenced, Unavailable
 from drumline.core.ids import SessionId
 from drumline.core.lease import Lease
 from drumline.core.outcome import Outcome, Succeeded
@@ -19,8 +19,11 @@ from drumline.ports.store import Artifact, LogChunk
 NOTHING_HELD: Final[Mapping[str, int]] = MappingProxyType({})
 
 
-Acknowledged = State | Fenced | None
-"""How a report was taken: the task's state after it, `Fenced`, or None for a state that only a later version knows."""
+Acknowledged = State | Fenced | Unavailable | None
+"""How a report was taken: the task's state after it, `Fenced`, or None for a state that only a later version knows.
+
+`Unavailable` means that the task's shard is away: nothing was recorded, send this report again.
+"""
 
 
 class Report(Struct, frozen=True, gc=False):
@@ -75,11 +78,14 @@ class Gateway(Protocol):
         ...
 
     async def settle(self, reports: Sequence[Report]) -> Sequence[Acknowledged]:
-        """Report ends of attempts; the answer is the task's state, or `Fenced` for a lease that is not current."""
+        """Report ends of attempts; the answer is the task's state, or `Fenced` for a lease that is not current.
+
+        Where only some tasks can be reached, the reports of the others are answered with `Unavailable`.
+        """
         ...
 
-    async def append_log(self, chunks: Sequence[LogChunk]) -> None:
-        """Keep log output."""
+    async def append_log(self, chunks: Sequence[LogChunk]) -> Sequence[LogChunk]:
+        """Keep log output; return the pieces of tasks that cannot be reached now, to be sent again."""
         ...
 
     async def report_progress(self, notes: Sequence[ProgressNote]) -> None:
@@ -100,4 +106,37 @@ class Gateway(Protocol):
 
     async def close_session(self, session: SessionId) -> None:
         """Leave in order."""
+        ...
+
+
+class ServerGateway(Gateway, Protocol):
+    """The gateway of an API server: what it needs besides to serve workers over HTTP."""
+
+    async def spec(self, session: SessionId) -> SessionSpec:
+        """Return what a session can run, or raise `NotFound` if it is not open."""
+        ...
+
+    async def claim_as(
+        self,
+        session: SessionId,
+        spec: SessionSpec,
+        *,
+        limit: int,
+        wait: float,
+        nonce: int | None = None,
+        again: bool = False,
+    ) -> Sequence[ClaimedTask]:
+        """Return up to `limit` tasks that `spec` says the session can run, waiting up to `wait` seconds for the first.
+
+        `nonce` names the claim. With `again` the claim of that name is repeated because its answer was lost: it
+        returns what that one took, or if that took nothing, claims anew.
+        """
+        ...
+
+    def note_held(self, session: SessionId, held: Mapping[str, int]) -> None:
+        """Note how many tasks of each tenant a worker says it holds."""
+        ...
+
+    async def join(self, reports: Sequence[Report]) -> Sequence[Acknowledged]:
+        """Report ends of attempts, together with those of other workers that come at the same time."""
         ...

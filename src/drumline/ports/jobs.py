@@ -15,7 +15,7 @@ from typing import Protocol
 from msgspec import Raw, Struct
 
 from drumline.core.attempt import JobAttempt
-from drumline.core.errors import Conflict, Invalid, KeyReused, NotFound
+from drumline.core.errors import Conflict, Invalid, KeyReused, Moved, NotFound
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobStatus, JobView, NewJob, NodeView
 from drumline.ports.hint import NO_EFFECTS, Effects
@@ -29,6 +29,10 @@ class SubmittedJob(Struct, frozen=True, kw_only=True):
     tasks: dict[str, TaskId]
     created: bool = True
     effects: Effects = NO_EFFECTS
+
+
+JobAnswer = SubmittedJob | KeyReused | Invalid | Moved
+"""What a store says to one job of a submission."""
 
 
 class ChangedJob(Struct, frozen=True, kw_only=True):
@@ -63,15 +67,20 @@ class Rippled(Struct, frozen=True, kw_only=True):
 class Jobs(Protocol):
     """What can be done with jobs. A `tenant` of None means every tenant's."""
 
-    async def submit_jobs(self, jobs: Sequence[NewJob]) -> list[SubmittedJob | KeyReused | Invalid]:
+    async def submit_jobs(self, jobs: Sequence[NewJob]) -> list[JobAnswer]:
         """Store jobs durably with their tasks and edges, each whole or not at all.
 
         Tasks that need nothing wait to be claimed at once, unless the job waits for others. A job that it depends on
-        must exist for its tenant, else `Invalid` names the place; one that has completed already does not count, and
-        one that failed or was cancelled fails it at once. A job whose (tenant, idempotency key) is known gives the
-        first one and `created` false, or `KeyReused` if the fingerprint differs. A repetition of the very same job
-        (the same id) gets the first answer again.
+        must exist for its tenant, or be said to belong to another shard, else `Invalid` names the place; one that has
+        completed already does not count, and one that failed or was cancelled fails it at once. A job whose (tenant,
+        idempotency key) is known gives the first one and `created` false, or `KeyReused` if the fingerprint differs. A
+        repetition of the very same job (the same id) gets the first answer again. A job whose slot is not open here, by
+        the entry that it names, is answered by `Moved` unless it is stored already.
         """
+        ...
+
+    async def known_jobs(self, jobs: Sequence[NewJob]) -> list[SubmittedJob | KeyReused | None]:
+        """Return the answers for jobs that are stored here already, by their id or their key; None for the others."""
         ...
 
     async def start_jobs(self, jobs: Sequence[JobId]) -> Effects:

@@ -6,7 +6,7 @@ compare-and-set. So no method here raises for an outage: a queue that is away sa
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -96,6 +96,10 @@ class Queue(Protocol):
         """Put a session back where it stood."""
         ...
 
+    async def withdraw(self, request: ClaimRequest) -> None:
+        """Take a session off the list of those that wait: its claim was given up. It may still be told of a task."""
+        ...
+
     async def hand(self, reservation: Reservation, task: ClaimedTask) -> bool | None:
         """Tell a session of a task that is leased to it; tell whether its process listens.
 
@@ -147,6 +151,7 @@ class QueueState(Struct, frozen=True):
     crowded: tuple[Lane, ...] = ()
 
 
+@runtime_checkable
 class SweptQueue(Queue, Protocol):
     """A queue that can lose hints, and that the sweep makes whole again from the store. None means it is away."""
 

@@ -4,16 +4,16 @@ Every fire time of a schedule gives at most one run, whoever fires: the schedule
 (schedule, fire time). A run, its task or job, and the schedule's next fire time are one transaction.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
 from drumline.core.clock import Instant
-from drumline.core.errors import Conflict, NotFound
+from drumline.core.errors import Conflict, Moved, NotFound
 from drumline.core.firing import Absence
 from drumline.core.firing_policy import FiringPolicy
-from drumline.core.ids import ScheduleId, TaskId
+from drumline.core.ids import IdSource, ScheduleId, TaskId
 from drumline.core.job import JobStatus, NewJob
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.retry import DEFAULT_RETRY, RetryDefaults
@@ -68,6 +68,8 @@ class ScheduleChange(Struct, frozen=True, kw_only=True):
     """What was done, for the events: edited, paused, resumed."""
     definition: Definition | None = None
     placing: Placing | None = None
+    name_version: int | None = None
+    """If the name changes: the version of the entry of the map for the slot of the new one."""
 
 
 class NewRun(Struct, frozen=True, kw_only=True):
@@ -82,7 +84,8 @@ class FireOrder(Struct, frozen=True, kw_only=True):
     """How to fire: at most so many schedules in one transaction, and what to take for missed."""
 
     limit: int
-    new_id: Callable[[], TaskId]
+    ids: IdSource
+    """Makes the ids of tasks and jobs; `Firing` may narrow the slots in which it does."""
     absence: Absence | None = None
     limits: Limits = DEFAULT_LIMITS
     retry: RetryDefaults = DEFAULT_RETRY
@@ -126,8 +129,11 @@ class Watch(Struct, frozen=True, kw_only=True):
 class Schedules(Protocol):
     """Schedules, and the runs that they have had. A `tenant` of None means every tenant's."""
 
-    async def add_schedules(self, schedules: Sequence[NewSchedule]) -> list[ScheduleView | Conflict]:
-        """Store schedules. A name that its tenant has given already is a `Conflict`, unless it is the very same one."""
+    async def add_schedules(self, schedules: Sequence[NewSchedule]) -> list[ScheduleView | Conflict | Moved]:
+        """Store schedules. A name that its tenant has given already is a `Conflict`, unless it is the very same one.
+
+        One whose slot is not open here, by the entry that it names, is answered by `Moved` unless it is stored already.
+        """
         ...
 
     async def get_schedules(
@@ -145,7 +151,10 @@ class Schedules(Protocol):
     async def change_schedules(
         self, changes: Sequence[ScheduleChange], *, tenant: str | None = None
     ) -> list[ScheduleView | NotFound | Conflict]:
-        """Change schedules. One that is not at the version given any more is a `Conflict`, as is a name taken."""
+        """Change schedules. One that is not at the version given any more is a `Conflict`, as is a name taken.
+
+        So is a name whose slot is not open here: two schedules of one name have to meet in one database.
+        """
         ...
 
     async def delete_schedules(
@@ -188,6 +197,8 @@ class Firing(Protocol):
         """Make the runs of schedules that are due, and find their next fire times.
 
         What is due is decided by `core.firing`. Schedules that another scheduler is firing just now are passed over.
+        What is made has ids in the slot of its schedule while that is open here, else in one that is. While none is,
+        nothing fires, and fire times stay as they are.
         """
         ...
 

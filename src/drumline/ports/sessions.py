@@ -27,6 +27,14 @@ class Sessions(Protocol):
         """Register a worker under an id that was never used before, and publish the types of tasks that it runs."""
         ...
 
+    async def ensure_session(self, session: SessionId, spec: SessionSpec) -> bool:
+        """Register a worker that has a session elsewhere, or open its session again; tell whether it is open now.
+
+        A session that was reaped is opened again with a higher beat number, so that no reaper that has watched the old
+        number closes it; what it held before is released. One that was closed in order stays closed.
+        """
+        ...
+
     async def beat(self, beats: Sequence[Beat]) -> list[BeatReply]:
         """Note signs of life, and tell each session which leases it lost and which tasks should stop."""
         ...

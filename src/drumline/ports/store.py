@@ -14,20 +14,21 @@ from typing import Protocol
 from msgspec import Struct
 
 from drumline.core.clock import Instant
-from drumline.core.errors import KeyReused
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.state import State
-from drumline.core.task import ClaimedTask, Lane, NewTask, Submitted
+from drumline.core.task import ClaimedTask, Lane, NewTask, SubmitAnswer, Submitted
 from drumline.ports.access import AuditLog, Keys, Tenants
 from drumline.ports.bulk import Bulks
 from drumline.ports.changed import Changed
 from drumline.ports.control import Change, Controlling
 from drumline.ports.dead_letters import DeadLetters
+from drumline.ports.drain import Drainage
 from drumline.ports.execution import Claim, ClaimRequest, Executing, LeaseState, Settled, Settlement
 from drumline.ports.expiry import Expiry
 from drumline.ports.flow import FlowLimitStore
 from drumline.ports.hint import Hint
 from drumline.ports.jobs import Jobs
+from drumline.ports.limit_shares import LimitShares
 from drumline.ports.notifications import Deliveries, Subscriptions
 from drumline.ports.outbox import EventLog
 from drumline.ports.outputs import Artifact, ArtifactView, LogChunk, LogPage, Outputs
@@ -36,9 +37,11 @@ from drumline.ports.runtime_config import RuntimeConfigs
 from drumline.ports.schedules import Firing, Schedules
 from drumline.ports.secrets import Secrets
 from drumline.ports.sessions import Reaped, Sessions
+from drumline.ports.shards import ShardDirectory, SlotEntries
 from drumline.ports.sign_ins import SignIns
 from drumline.ports.stats import Stats
 from drumline.ports.task_types import TaskTypes
+from drumline.ports.waits import Waits
 
 __all__ = (
     "Artifact",
@@ -83,11 +86,12 @@ class Submitting(Protocol):
         """Prepare what storing the first task needs, such as a connection."""
         ...
 
-    async def submit(self, tasks: Sequence[NewTask]) -> list[Submitted | KeyReused]:
+    async def submit(self, tasks: Sequence[NewTask]) -> list[SubmitAnswer]:
         """Store tasks durably, in order.
 
         A task whose (tenant, idempotency key) is known gives the id of the first one and `created` false, or
-        `KeyReused` if the fingerprint differs; that holds among concurrent callers and within one list.
+        `KeyReused` if the fingerprint differs; that holds among concurrent callers and within one list. `Moved` is the
+        answer for a task that is not stored, and whose slot is not open here by the entry of the map that it names.
         """
         ...
 
@@ -270,6 +274,26 @@ class Store(
         ...
 
     @property
+    def shards(self) -> ShardDirectory:
+        """The list of shards and the map, as the directory keeps them."""
+        ...
+
+    @property
+    def slots(self) -> SlotEntries:
+        """The entries of the map that concern this database."""
+        ...
+
+    @property
+    def drainage(self) -> Drainage:
+        """Units that move from this database to another, or come from there."""
+        ...
+
+    @property
+    def limit_shares(self) -> LimitShares:
+        """What this database has of limits, where there are several."""
+        ...
+
+    @property
     def dead_letters(self) -> DeadLetters:
         """Tasks that failed for good and were not resolved yet."""
         ...
@@ -277,4 +301,9 @@ class Store(
     @property
     def bulks(self) -> Bulks:
         """Acts on many tasks."""
+        ...
+
+    @property
+    def waits(self) -> Waits:
+        """Waits between jobs of different shards."""
         ...

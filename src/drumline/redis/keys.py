@@ -2,10 +2,12 @@
 
 Nothing here is needed to find the truth: `FLUSHALL` costs some speed for some seconds. `<prefix>` is `drumline:`
 unless set otherwise, and every key and channel begins with it: `~drumline:* &drumline:*` is what a user of Redis needs
-to be allowed. All keys of the queue carry the hash tag `{queue}`, so that on Redis Cluster they lie on one node
-and a script may touch several of them; a lane's key is the lane prefix with the lane behind it.
+to be allowed. All keys of the queue of a shard carry one hash tag, so that on Redis Cluster they lie on one node and a
+script may touch several of them: `{queue}` in the directory, which is the shard `main`, and `{queue:<shard>}` in
+another, such as `{queue:pg2}`. So shards may share a Redis, and on a cluster they spread over its nodes by their names.
+A lane's key is the lane prefix with the lane behind it.
 
-The queue (`queue.py`, `lua/`):
+The queue (`queue.py`, `lua/`), as the directory names its keys and channels:
 
 | key | type | what |
 |---|---|---|
@@ -25,7 +27,8 @@ The queue (`queue.py`, `lua/`):
 | `<prefix>{queue}:wake:<process>` | channel | a task handed over: `<session> <due time in ms> <task> <lane>` |
 | `<prefix>{queue}:lease:<process>` | channel | a task leased to a session that waited: `<session> <task as JSON>` |
 
-The read model (`board.py`, `notes.py`), for people and programs that want to look without asking the store:
+The read model (`read_model.py`, `task_calls.py`, `job_calls.py`), for people and programs that want to look without
+asking the store. Ids are unique over all shards, so their keys name none:
 
 | key | type | what |
 |---|---|---|
@@ -45,7 +48,10 @@ fireTime, or null), status |
 | `<prefix>board:probe` | string | written to see whether writing is allowed; expires. So are `<prefix>{queue}:probe` \
 and `<prefix>rate:{probe}` |
 
-The limiter (`limiter.py`, `lua/take.lua`):
+The three keys of `board:` are those of the directory; another shard has `board:<shard>:doubt` and so on, since each
+shard doubts and renews what is its own.
+
+The limiter (`limiter.py`, `lua/take.lua`), in the Redis of the directory only:
 
 | key | type | what |
 |---|---|---|
@@ -57,19 +63,20 @@ from hashlib import sha256
 from typing import Final
 
 from drumline.core.ids import JobId, TaskId
+from drumline.core.shard_map import DIRECTORY
 from drumline.core.task import Lane
 
 DEFAULT_PREFIX: Final = "drumline:"
-FAMILIES: Final = ("{queue}:", "task:", "order:", "job:", "dag:", "dlq:", "board:", "rate:")
+FAMILIES: Final = ("{queue}:", "{queue:", "task:", "order:", "job:", "dag:", "dlq:", "board:", "rate:")
 """What follows the prefix: every key begins with one of these."""
 MOST_LANES: Final = 10_000
 
 
 class QueueKeys:
-    """The keys of the queue under a prefix."""
+    """The keys of the queue of a shard under a prefix."""
 
-    def __init__(self, prefix: str = DEFAULT_PREFIX) -> None:
-        tagged = prefix + "{queue}:"
+    def __init__(self, prefix: str = DEFAULT_PREFIX, shard: str = DIRECTORY) -> None:
+        tagged = f"{prefix}{{{queue_tag(shard)}}}:"
         self.due = tagged + "due"
         self.waiting = tagged + "waiting"
         self.more = tagged + "more"
@@ -94,13 +101,14 @@ class QueueKeys:
 
 
 class ReadModelKeys:
-    """The keys of the read model under a prefix."""
+    """The keys of the read model of a shard under a prefix."""
 
-    def __init__(self, prefix: str = DEFAULT_PREFIX) -> None:
+    def __init__(self, prefix: str = DEFAULT_PREFIX, shard: str = DIRECTORY) -> None:
         self._prefix = prefix
-        self.doubt = prefix + "board:doubt"
-        self.keeper = prefix + "board:keeper"
-        self.probe = prefix + "board:probe"
+        board = prefix + ("board:" if shard == DIRECTORY else f"board:{shard}:")
+        self.doubt = board + "doubt"
+        self.keeper = board + "keeper"
+        self.probe = board + "probe"
         self._order = prefix + "order:"
 
     def task(self, task: TaskId) -> str:
@@ -140,6 +148,11 @@ class LimiterKeys:
     def rate(self, key: str) -> str:
         """Return the key of an API key's turns."""
         return f"{self._prefix}rate:{{{key}}}"
+
+
+def queue_tag(shard: str) -> str:
+    """Return the hash tag of a shard's queue. It never changes: processes of two releases share a queue."""
+    return "queue" if shard == DIRECTORY else f"queue:{shard}"
 
 
 @lru_cache(MOST_LANES)

@@ -29,7 +29,7 @@ class LimiterRequest(NamedTuple):
 
 
 class RedisLimiter:
-    """`ports.limiter.Limiter` in Redis, or in a Redis Cluster."""
+    """`ports.limiter.Limiter` in the Redis or Redis Cluster of the directory, for the API servers of all shards."""
 
     def __init__(
         self,

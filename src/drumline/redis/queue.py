@@ -10,6 +10,7 @@ from drumline.core.clock import Clock, Instant
 from drumline.core.errors import Unavailable
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.metrics import Metrics
+from drumline.core.shard_map import DIRECTORY
 from drumline.ports.queue import Handed, Leased, Popped, Woken
 from drumline.ports.store import ClaimRequest, Hint
 from drumline.redis.abilities import Abilities
@@ -30,18 +31,19 @@ ABILITY_MS: Final = 600_000
 
 
 class RedisQueue(Leasing, Swept):
-    """`ports.queue.SweptQueue` in Redis, or in a Redis Cluster."""
+    """`ports.queue.SweptQueue` of a shard in Redis, or in a Redis Cluster."""
 
     def __init__(
         self,
         url: str,
         *,
         prefix: str = DEFAULT_PREFIX,
+        shard: str = DIRECTORY,
         clock: Clock | None = None,
         most_per_lane: int = MOST_PER_LANE,
         metrics: Metrics | None = None,
     ) -> None:
-        super().__init__(url, prefix=prefix, clock=clock, most_per_lane=most_per_lane, metrics=metrics)
+        super().__init__(url, prefix=prefix, shard=shard, clock=clock, most_per_lane=most_per_lane, metrics=metrics)
         keys = self._keys
         self._pushed_keys = (
             keys.due, keys.waiting, keys.more, keys.skew, keys.lanes, keys.wake, keys.paused, keys.idle,
@@ -56,9 +58,11 @@ class RedisQueue(Leasing, Swept):
         self._offering: set[asyncio.Task[bool]] = set()
 
     @classmethod
-    async def open(cls, url: str, *, prefix: str = DEFAULT_PREFIX, metrics: Metrics | None = None) -> Self:
+    async def open(
+        cls, url: str, *, prefix: str = DEFAULT_PREFIX, shard: str = DIRECTORY, metrics: Metrics | None = None
+    ) -> Self:
         """Return the queue at `url`. Nothing is sent yet: an engine starts without Redis as well as with it."""
-        return cls(url, prefix=prefix, metrics=metrics)
+        return cls(url, prefix=prefix, shard=shard, metrics=metrics)
 
     async def prepare(self) -> None:
         """Open the connection that pushes go over; if Redis is away, that is done when it is back."""
@@ -105,6 +109,12 @@ class RedisQueue(Leasing, Swept):
         # Told as a distance and written by this process's clock, which is the one that will measure it.
         next_due = None if until_due < 0 else Instant(self._clock.now() + until_due)
         return Popped(tuple(tasks), next_due, bool(asks_store))
+
+    async def withdraw(self, request: ClaimRequest) -> None:
+        """Take a session off the list of those that wait."""
+        listed = self._listed(request, self._keys.verdicts(self._abilities.of(request).key))
+        if listed:
+            await self._client.run(RedisCall("ZREM", (self._keys.idle,), (listed,), plain=True))
 
     async def drop(self, tasks: Sequence[TaskId]) -> None:
         """Forget hints that have become wrong, wherever they are."""
@@ -204,12 +214,16 @@ class RedisQueue(Leasing, Swept):
             self._has_lost = await self._client.run(RedisCall("DEL", (self._keys.generation,), plain=True)) is None
         await self.push(unsent)
 
+    def _listed(self, request: ClaimRequest, verdicts: str) -> str:
+        """Return the session of a claim as it stands in the list of those that wait; nothing if it is not listed."""
+        return f"{self._origin} {request.session} {verdicts}" if request.waits and self._is_heard else ""
+
     async def _pop(self, ability: str, request: ClaimRequest, *definition: str) -> list[Any] | None:
         keys = self._keys
         lanes = (keys.due, keys.waiting, keys.more, keys.paused, keys.lanes)
         verdicts = keys.verdicts(ability)
         names = (keys.generation, keys.skew, *lanes, ability, verdicts, keys.idle, f"{keys.claims}{request.session}")
-        idle = f"{self._origin} {request.session} {verdicts}" if request.waits and self._is_heard else ""
+        idle = self._listed(request, verdicts)
         tenant = "" if request.tenant is None else word(request.tenant)
         shares: list[str | int] = []
         for share in request.shares:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from drumline.core.clock import Clock, Instant, SystemClock
 from drumline.core.metrics import Metrics
+from drumline.core.shard_map import DIRECTORY
 from drumline.core.task import Lane
 from drumline.ports.store import Hint
 from drumline.redis.address import Address
@@ -25,12 +26,13 @@ class RedisQueueBase:
         url: str,
         *,
         prefix: str = DEFAULT_PREFIX,
+        shard: str = DIRECTORY,
         clock: Clock | None = None,
         most_per_lane: int = MOST_PER_LANE,
         metrics: Metrics | None = None,
     ) -> None:
         self._address = Address(url)
-        self._keys = QueueKeys(prefix)
+        self._keys = QueueKeys(prefix, shard)
         probe = RedisCall("probe", (self._keys.probe,), (self._keys.probe,))
         self._client = RedisClient(
             self._address, probe=probe, recovered=self._recovered, meter=Meter(metrics or Metrics(), "queue")

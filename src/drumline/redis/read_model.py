@@ -18,6 +18,7 @@ from typing import Final, Self
 
 from drumline.core.ids import JobId, TaskId
 from drumline.core.metrics import Metrics
+from drumline.core.shard_map import DIRECTORY
 from drumline.core.state import Status, is_ended
 from drumline.ports.read_model import JobNote, LetterNote, Note
 from drumline.ports.store import LogChunk
@@ -60,18 +61,19 @@ Entry = Note | JobNote | LetterNote | LogChunk | TaskId
 
 
 class RedisReadModel:
-    """`ports.read_model.ReadModel` in Redis, or in a Redis Cluster."""
+    """`ports.read_model.ReadModel` of a shard in Redis, or in a Redis Cluster."""
 
     def __init__(
         self,
         url: str,
         *,
         prefix: str = DEFAULT_PREFIX,
+        shard: str = DIRECTORY,
         per_second: int = PER_SECOND,
         most_waiting: int = MOST_WAITING,
         metrics: Metrics | None = None,
     ) -> None:
-        self._keys = ReadModelKeys(prefix)
+        self._keys = ReadModelKeys(prefix, shard)
         probe = RedisCall("probe", (self._keys.probe,), ("",))
         self._client = RedisClient(
             Address(url), probe=probe, recovered=self._recovered, meter=Meter(metrics or Metrics(), "board")
@@ -89,9 +91,11 @@ class RedisReadModel:
         self._writing: asyncio.Task[None] | None = None
 
     @classmethod
-    async def open(cls, url: str, *, prefix: str = DEFAULT_PREFIX, metrics: Metrics | None = None) -> Self:
+    async def open(
+        cls, url: str, *, prefix: str = DEFAULT_PREFIX, shard: str = DIRECTORY, metrics: Metrics | None = None
+    ) -> Self:
         """Return the read model at `url`. Nothing is sent yet."""
-        return cls(url, prefix=prefix, metrics=metrics)
+        return cls(url, prefix=prefix, shard=shard, metrics=metrics)
 
     def note(self, notes: Iterable[Note]) -> None:
         """Write the status of tasks, in the background."""

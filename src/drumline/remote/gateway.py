@@ -25,6 +25,7 @@ from drumline.core.protocol import (
     ChunkBody,
     ClaimBody,
     ClaimRequestBody,
+    LogBody,
     LogRequest,
     OpenBody,
     ProgressRequest,
@@ -63,6 +64,8 @@ LARGEST_ANSWER: Final = 128 * 1024 * 1024
 ANSWER_SECONDS: Final = 25.0
 MOST_CLAIMED: Final = 1000
 LONGEST_WAIT: Final = 30.0
+_OF_SOCKETS: Final = frozenset({"family", "getpeername", "getsockname"})
+"""What anyio asks a new connection's socket for; if the connection was reset in between, uvloop has none any more."""
 _SESSIONS: Final = "/api/v1/worker/sessions"
 
 _log = logging.getLogger("drumline.worker")
@@ -94,6 +97,8 @@ class RemoteGateway:
         """Whether the server takes the nonce of the lease with a piece of a log; an older one refuses the field."""
         self._tells_stops = False
         """Whether the server can be asked which attempts should stop."""
+        self._answers_partly = False
+        """Whether the server takes `partial`; an older one refuses the field."""
         self.config_version = 0
         """The version of the runtime configuration that the servers last told of."""
         self._unanswered: dict[SessionId, str] = {}
@@ -116,6 +121,7 @@ class RemoteGateway:
         self._wants_held = opened.wants_held
         self._wants_nonce = opened.wants_nonce
         self._tells_stops = opened.tells_stops
+        self._answers_partly = opened.answers_partly
         return self._session
 
     async def claim(
@@ -183,16 +189,22 @@ class RemoteGateway:
         answers: list[Acknowledged] = []
         path = self._path(self._session, "settle")
         for part in parted(reports, _report_bytes, most=MOST_SENT):
-            request = SettleRequest([report_body(report.lease, report.outcome) for report in part])
+            bodies = [report_body(report.lease, report.outcome) for report in part]
+            request = SettleRequest(bodies, partial=self._answers_partly)
             answer = await self._ask("POST", path, SettleBody, request)
             answers += [self._acknowledged(body) for body in answer.reports]
         return answers
 
-    async def append_log(self, chunks: Sequence[LogChunk]) -> None:
-        """Keep log output."""
+    async def append_log(self, chunks: Sequence[LogChunk]) -> list[LogChunk]:
+        """Keep log output; return the pieces of tasks that cannot be reached now."""
         path = self._path(self._session, "log")
+        left: list[LogChunk] = []
         for part in parted(chunks, lambda chunk: 2 * len(chunk.text), most=MOST_SENT):
-            await self._ask("POST", path, None, LogRequest([self._chunk_body(chunk) for chunk in part]))
+            request = LogRequest([self._chunk_body(chunk) for chunk in part], partial=self._answers_partly)
+            answer = await self._send("POST", path, encode(request))
+            if answer:
+                left += [part[number] for number in self._read(answer, LogBody).unavailable]
+        return left
 
     async def report_progress(self, notes: Sequence[ProgressNote]) -> None:
         """Say how far attempts are."""
@@ -224,7 +236,7 @@ class RemoteGateway:
     def _acknowledged(self, answer: SettledBody) -> Acknowledged:
         if answer.error:
             error = answer.error.error()
-            if isinstance(error, Fenced):
+            if isinstance(error, Fenced | Unavailable):
                 return error
             raise error
         word = answer.state or ""
@@ -244,6 +256,9 @@ class RemoteGateway:
         body = await self._send(method, path, None if said is None else encode(said), seconds=seconds)
         if answer is None:
             return None  # type: ignore[return-value]  # an answer that has no body, and T is then None
+        return self._read(body, answer)
+
+    def _read(self, body: bytes, answer: type[T]) -> T:
         try:
             return decode(body, answer)
         except Invalid as error:
@@ -268,6 +283,10 @@ class RemoteGateway:
                 said = await read_body(reply, most=LARGEST_ANSWER, most_raw=LARGEST_ANSWER)
         except (httpx.TransportError, TimeoutError) as error:
             raise Unavailable(f"{self._client.base_url} does not answer: {type(error).__name__}: {error}") from error
+        except AttributeError as error:
+            if error.name not in _OF_SOCKETS:
+                raise
+            raise Unavailable(f"{self._client.base_url} does not answer: the connection was reset") from error
         except Invalid as error:
             raise Unavailable(f"{self._client.base_url} answered what cannot be read: {error}") from error
         if said.is_cut:

@@ -82,6 +82,9 @@ class Firer:
         """Fire all that is due, start what has waited for long enough, and return how many runs that made."""
         began = self._clock()
         watch = await _within(self._firings.schedules.watch())
+        if self._firings.is_shut:
+            await self._stay(watch, began)
+            return 0
         runs = await self._start(watch, began)
         if _is_due(watch) and self._is_in_doubt(watch, began):
             self._due = began + LOOK_EVERY
@@ -100,6 +103,13 @@ class Firer:
     def next_in(self) -> float | None:
         """Return the seconds until the next firing that is known of."""
         return None if self._due is None else self._due - self._clock()
+
+    async def _stay(self, watch: Watch, began: float) -> None:
+        """Be there while nothing can fire: what is due meanwhile is late, and not missed."""
+        if self._is_known_to_be_attended(watch, began):
+            self._lived_at = began
+            await self._leave_word(watch)
+        self._due = None
 
     def _is_known_to_be_attended(self, watch: Watch, now: float) -> bool:
         """Tell whether surely a scheduler was there until now: this one, or one that left word just now."""

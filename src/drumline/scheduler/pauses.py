@@ -12,6 +12,7 @@ import structlog
 
 from drumline.core.task import DEFAULT_TENANT
 from drumline.engine.control import TaskControl
+from drumline.engine.incomplete import noting_missing
 from drumline.ports.store import Store
 
 REASON: Final = "paused by the configuration (pauses.queues)"
@@ -66,8 +67,11 @@ class PauseKeeper:
             after = page[-1].name
 
     async def _resume_others(self, wanted: frozenset[str]) -> int:
-        async with asyncio.timeout(ANSWER_SECONDS):
-            ours = [view for view in await self._store.queries.queues() if view.is_paused and view.reason == REASON]
+        # The directory decides what is paused, so a shard that is away has nothing to add.
+        with noting_missing():
+            async with asyncio.timeout(ANSWER_SECONDS):
+                views = await self._store.queries.queues()
+        ours = [view for view in views if view.is_paused and view.reason == REASON]
         over = [view for view in ours if view.name not in wanted]
         for view in over:
             async with asyncio.timeout(ANSWER_SECONDS):

@@ -30,6 +30,8 @@ class TaskInfo(PublicTask[datetime], frozen=True, kw_only=True):
     payload: Raw = NULL
     progress: Progress | None = None
     """The progress that the running attempt reported."""
+    shard: str | None = None
+    """The shard that holds it, where there are several."""
     result: Raw = NULL
     """JSON; null until the task is completed."""
 

@@ -116,6 +116,8 @@ def read_value(leaf: Leaf, given: Given) -> object:
             raise Invalid(f"{given.source}: {inner}", field=inner.field) from error
         reason = reword(str(error), choices=choices_at(leaf.type, ""))
         raise Invalid(f"{given.source}: {reason}", field=leaf.path) from error
+    except UnicodeEncodeError as error:  # bytes of the environment that are no UTF-8
+        raise Invalid(f"{given.source}: is not valid UTF-8", field=leaf.path) from error
     except Invalid as error:
         raise Invalid(f"{given.source}: {error.message}", field=leaf.path) from error
     schemes = _SCHEMES.get(leaf.path)

@@ -21,6 +21,7 @@ from drumline.core.flow import (
     room_in,
 )
 from drumline.core.ids import TaskId
+from drumline.core.limit_shares import Share, allowed_here
 from drumline.core.task import Lane
 from drumline.ports.store import ClaimRequest
 
@@ -30,6 +31,8 @@ MOST_KEYS: Final = 500
 """Keys that a claim looks at in one lane; the next one goes on behind them."""
 AHEAD_MS: Final = 60_000
 """How long before they are due the keys of tasks are looked up."""
+NO_SHARES: Final[Mapping[Slots, Share]] = {}
+"""Where no limit is split."""
 
 
 class LimitedLane(Struct, frozen=True):
@@ -75,10 +78,10 @@ class Choice(Struct, frozen=True):
 
 def limit_of(row: Iterable[Any]) -> FlowLimit:
     """Return a limit from its row."""
-    id_, tenant, name, queue, task, keyed_by, max_concurrent, rate, period_ms, created_at = row
+    id_, tenant, name, queue, task, keyed_by, max_concurrent, rate, period_ms, created_at, split = row
     return FlowLimit(
         id=id_, tenant=tenant, name=name, queue=queue, task=task, keyed_by=keyed_by, max_concurrent=max_concurrent,
-        rate=rate, period_ms=period_ms, created_at=Instant(created_at),
+        rate=rate, period_ms=period_ms, created_at=Instant(created_at), split=split,
     )  # fmt: skip
 
 
@@ -120,13 +123,15 @@ def decide(
     uses: Mapping[Slots, Use],
     limits: Mapping[int, FlowLimit],
     requests: Sequence[ClaimRequest],
+    shares: Mapping[Slots, Share] = NO_SHARES,
 ) -> Choice:
     """Choose among due tasks for requests that can run the same."""
     counted = {slots for candidate in candidates for slots in candidate.slots}
-    room = {slots: room_in(limits[slots[0]], uses.get(slots, NOTHING_USED)) for slots in counted}
+    here = {slots: allowed_here(limits, shares, slots) for slots in counted}
+    room = {slots: room_in(here[slots], uses.get(slots, NOTHING_USED)) for slots in counted}
     wanted = sum(request.limit for request in requests)
     chosen = choose(candidates, room, wanted, requests[-1].shares)
-    free = [free_at(limits[slots[0]], uses[slots]) for slots in uses if room.get(slots) == 0]
+    free = [free_at(here[slots], uses[slots]) for slots in uses if room.get(slots) == 0]
     return Choice(chosen, min((each for each in free if each is not None), default=None))
 
 

@@ -16,6 +16,7 @@ from drumline.core.outcome import ErrorInfo
 from drumline.core.state import State
 from drumline.ports.hint import Effects
 from drumline.ports.store import Changed
+from drumline.ports.waits import FarRipple
 
 NUMBER_OF: Final[Mapping[JobStatus, int]] = MappingProxyType(
     {
@@ -154,6 +155,14 @@ def job_error(needed: JobRow) -> ErrorInfo:
     """Return the error that says why the tasks of a job are skipped when one that it depends on has not completed."""
     how = "failed" if needed.status is JobStatus.FAILED else "was cancelled"
     return ErrorInfo(SKIPPED, f"job {needed.name} ({needed.id}) {how}")
+
+
+def far_job_error(ripple: FarRipple) -> ErrorInfo:
+    """Return the error that says why the tasks of a job are skipped because of a job of another shard."""
+    if ripple.status is None:
+        return ErrorInfo(SKIPPED, f"there is no job {ripple.needs}")
+    how = "failed" if ripple.status is JobStatus.FAILED else "was cancelled"
+    return ErrorInfo(SKIPPED, f"job {ripple.name} ({ripple.needs}) {how}")
 
 
 WORD_OF: Final = MappingProxyType(

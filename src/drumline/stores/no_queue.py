@@ -38,6 +38,9 @@ class NoQueue:
     async def unreserve(self, reservation: Reservation) -> None:
         """Keep no list of those who wait."""
 
+    async def withdraw(self, request: ClaimRequest) -> None:
+        """Keep no list of those who wait."""
+
     async def hand(self, reservation: Reservation, task: ClaimedTask) -> bool | None:  # noqa: ARG002 - nobody waits
         """Reach nobody."""
         return False

@@ -106,7 +106,7 @@ def plan_firings(
     rows: Sequence[DueRow], order: FireOrder, now: Instant, types: Mapping[TypeKey, TypeRules] = NO_TYPES
 ) -> list[Due]:
     """Decide about schedules, in their order, until that makes as many runs as one transaction should have."""
-    maker = Maker(order.new_id, order.limits, order.retry, types)
+    maker = _maker(order, types)
     plans: list[Due] = []
     room = order.limit * RUNS_AT_ONCE
     for row in rows:
@@ -117,6 +117,11 @@ def plan_firings(
         room -= len(planned)
         plans.append(Due(row, firing, planned))
     return plans
+
+
+def _maker(order: FireOrder, types: Mapping[TypeKey, TypeRules]) -> Maker:
+    slots = order.ids.open.slots
+    return Maker(order.ids, None if slots is None else frozenset(slots), order.limits, order.retry, types)
 
 
 def _decided(row: DueRow, order: FireOrder, now: Instant) -> FiringDecision:
@@ -132,7 +137,7 @@ def plan_starts(
     rows: Iterable[WaitingRow], order: FireOrder, now: Instant, types: Mapping[TypeKey, TypeRules] = NO_TYPES
 ) -> list[Planned]:
     """Return runs that have waited, as they start now."""
-    maker = Maker(order.new_id, order.limits, order.retry, types)
+    maker = _maker(order, types)
     return [_planned(row, Run(Instant(row.fire_time), KINDS[row.kind], RunState.STARTED), maker, now) for row in rows]
 
 
@@ -144,7 +149,7 @@ def plan_runs(
     types: Mapping[TypeKey, TypeRules] = NO_TYPES,
 ) -> list[Planned]:
     """Return runs that were requested, of the schedule in `row`."""
-    maker = Maker(order.new_id, order.limits, order.retry, types)
+    maker = _maker(order, types)
     planned = []
     for run in runs:
         state = RunState.STARTED if run.start_at is None else RunState.WAITING

@@ -1,7 +1,7 @@
 """Rows of schedules, as both stores keep them, the views made from them, and events about runs."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import UTC
 from functools import lru_cache
 from types import MappingProxyType
@@ -16,11 +16,12 @@ from drumline.core.errors import Conflict, NotFound
 from drumline.core.event import Fact
 from drumline.core.firing import DueSchedule, FiringDecision
 from drumline.core.firing_policy import FiringPolicy
-from drumline.core.ids import JobId, ScheduleId, TaskId, made_at
+from drumline.core.ids import IdSource, JobId, ScheduleId, TaskId, made_at
 from drumline.core.job import JobRequest, JobTaskRequest, NewJob
 from drumline.core.limits import Limits
 from drumline.core.retry import RetryDefaults
 from drumline.core.schedule import Origin, RunKind, RunState, RunView, ScheduleState, ScheduleTarget, ScheduleView, Turn
+from drumline.core.slots import slot_of
 from drumline.core.task import NewTask, TaskRequest, accept, decode_options, encode_options
 from drumline.core.task_type import UNKNOWN_TYPE, StoredType, TypeDefaults, TypeRules, rules_of
 from drumline.core.timetable import Rule
@@ -122,7 +123,9 @@ class WaitingRow(NamedTuple):
 class Maker(NamedTuple):
     """Makes tasks and jobs of schedules."""
 
-    new_id: Callable[[], TaskId]
+    ids: IdSource
+    slots: Container[int] | None
+    """Those in which ids may be made; None means all."""
     limits: Limits
     retry: RetryDefaults
     types: Mapping[TypeKey, TypeRules] = NO_TYPES
@@ -135,12 +138,15 @@ class Maker(NamedTuple):
         pattern = _pattern if len(target) <= _LARGEST_KEPT else _pattern.__wrapped__
         made = pattern(target, tenant, self.retry, rules[name].defaults)
         if isinstance(made, NewTask):
-            task = _made_now(made, self.new_id())
-            return replace(task, options=_marked(task.options, schedule, fire_time))
+            id_ = self.ids.next(self._slot_for(schedule))
+            task = _made_now(made, id_)
+            version = self.ids.version(id_)
+            return replace(task, options=_marked(task.options, schedule, fire_time), slot_version=version)
+        id_ = self.ids.next(self._slot_for(schedule))
         job = accept_job(
             made,
-            id=JobId(self.new_id()),
-            new_id=self.new_id,
+            id=JobId(id_),
+            new_id=iter(self.ids.take_in(slot_of(id_), len(made.tasks))).__next__,
             tenant=tenant,
             limits=self.limits,
             defaults=JobDefaults(self.retry, rules),
@@ -149,7 +155,21 @@ class Maker(NamedTuple):
             replace(each, task=replace(each.task, options=_marked(each.task.options, schedule, fire_time)))
             for each in job.tasks
         )
-        return replace(job, tasks=tasks, schedule_id=schedule, fire_time=fire_time)
+        # Of jobs that are not here another shard knows, unless there is no other.
+        elsewhere = frozenset(job.depends_on) if self.slots is not None else job.elsewhere
+        return replace(
+            job,
+            tasks=tasks,
+            schedule_id=schedule,
+            fire_time=fire_time,
+            elsewhere=elsewhere,
+            slot_version=self.ids.version(id_),
+        )
+
+    def _slot_for(self, schedule: str) -> int:
+        """Return the slot of a schedule if it takes new work here, else one that does."""
+        slot = slot_of(schedule)
+        return slot if self.slots is None or slot in self.slots else slot_of(self.ids.next())
 
 
 def _made_now(pattern: NewTask, id: TaskId) -> NewTask:

@@ -21,6 +21,7 @@ from drumline.stores.parts.subscriptions import Subscriptions
 from drumline.stores.parts.task_types import TaskTypes
 from drumline.stores.parts.tasks import TaskQueries
 from drumline.stores.parts.tenants import Tenants
+from drumline.stores.parts.waits import Waits
 
 
 class SharedParts:
@@ -46,3 +47,4 @@ class SharedParts:
         self.subscriptions = Subscriptions(database, clock, lanes)
         self.task_types = TaskTypes(database, clock, lanes)
         self.tenants = Tenants(database, clock, lanes)
+        self.waits = Waits(database, clock, lanes, following)

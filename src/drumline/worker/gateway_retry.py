@@ -56,6 +56,15 @@ class GatewayRetry:
                 self.note_answer()
                 return answer
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether `stop_retrying` was called: what is not answered now is given up."""
+        return self._stopped.is_set()
+
+    async def pause(self, seconds: float) -> None:
+        """Pause before a call is repeated; not when the worker is leaving."""
+        await wait_for(self._stopped, within=seconds)
+
     def stop_retrying(self) -> None:
         """Stop repeating: each running call gets one last try."""
         self._stopped.set()

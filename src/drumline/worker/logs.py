@@ -6,6 +6,7 @@ come, and is sent with the number of bytes that were left out before it when the
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Sequence
 from threading import Lock
@@ -70,6 +71,11 @@ class AttemptLog(Struct, eq=False):
             self._logs.note(self)
 
     @property
+    def lease(self) -> Lease:
+        """The lease of the attempt."""
+        return self._lease
+
+    @property
     def is_silent(self) -> bool:
         """Whether there is nothing to send."""
         return not self._parts and not self._tail and not self._held
@@ -126,7 +132,9 @@ class AttemptLogs:
         self._written = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         # One flight at a time: when a batch is acknowledged, so is every one that joined before it.
-        self._batcher: Batcher[LogChunk, None] = Batcher(
+        self._left: list[LogChunk] = []
+        """Pieces whose shard is away: sent again with the next ones."""
+        self._batcher: Batcher[LogChunk, bool] = Batcher(
             self._send,
             name="logs",
             largest=200,
@@ -143,8 +151,10 @@ class AttemptLogs:
         """Remember that `log` has something to send; safe from any thread."""
         with self.lock:
             self._noted.add(log)
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._written.set)
+        if self._loop is not None:
+            # The loop may be closed at any moment while a thread goes on: then nothing is sent any more.
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._written.set)
 
     async def run(self) -> None:
         """Send new log output about every half second, until cancelled; sleep while there is none."""
@@ -159,20 +169,44 @@ class AttemptLogs:
         self._written.clear()
         with self.lock:
             noted, self._noted = self._noted, set()
-        chunks = [chunk for log in noted if (chunk := log.take())]
-        await self._batcher.join_many(chunks)
+        left, self._left = self._left, []
+        chunks = left + [chunk for log in noted if (chunk := log.take())]
+        self._left += await self._send_once(chunks)
+        if self._left:
+            self._written.set()
         return len(chunks)
 
     async def close(self, log: AttemptLog) -> None:
         """Send the rest of an attempt's log; when this returns, all of it is stored (or cannot be)."""
         self._noted.discard(log)
         chunk = log.take(closing=True)
-        if chunk is not None:
-            await self._batcher.join(chunk)
+        unsent = self._taken_back(log.lease) + ([] if chunk is None else [chunk])
+        while unsent:
+            # Those in flight have joined before, so they are stored or in `_left` when this returns.
+            unsent = await self._send_once(unsent) + self._taken_back(log.lease)
+            if unsent and self._retry.is_stopped:
+                _log.warning("log.dropped: %d chunks: their shard is away", len(unsent))
+                return
+            if unsent:
+                await self._retry.pause(self._every)
 
-    async def _send(self, chunks: list[LogChunk]) -> Sequence[None]:
+    def _taken_back(self, lease: Lease) -> list[LogChunk]:
+        """Return the pieces of an attempt that are left to send again, which is then up to the caller."""
+        if not self._left:
+            return []
+        taken = [chunk for chunk in self._left if (chunk.task, chunk.epoch) == (lease.task, lease.epoch)]
+        self._left = [chunk for chunk in self._left if chunk not in taken]
+        return taken
+
+    async def _send_once(self, chunks: list[LogChunk]) -> list[LogChunk]:
+        """Send pieces of logs; return those whose shard is away."""
+        stored = await self._batcher.join_many(chunks)
+        return [chunk for chunk, is_stored in zip(chunks, stored, strict=True) if not is_stored]
+
+    async def _send(self, chunks: list[LogChunk]) -> Sequence[bool]:
         try:
-            await self._retry.call(lambda: self._gateway.append_log(chunks), seconds=SEND_SECONDS)
+            left = await self._retry.call(lambda: self._gateway.append_log(chunks), seconds=SEND_SECONDS)
         except Exception as error:  # noqa: BLE001 - the log is for people: losing a piece must not fail the task
             _log.warning("log.dropped: %d chunks: %s", len(chunks), error)
-        return [None] * len(chunks)
+            left = ()
+        return [chunk not in left for chunk in chunks]

@@ -5,6 +5,7 @@ good by the next.
 """
 
 import asyncio
+import contextlib
 import logging
 from threading import Lock
 from typing import Final
@@ -41,8 +42,10 @@ class ProgressReporter:
         with self._lock:
             is_first = not self._latest
             self._latest[lease] = ProgressNote(lease, progress)
-        if is_first and self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._noted.set)
+        if is_first and self._loop is not None:
+            # The loop may be closed at any moment while a thread goes on: then nothing is sent any more.
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._noted.set)
 
     def forget(self, lease: Lease) -> None:
         """Send no more of an attempt that has ended."""

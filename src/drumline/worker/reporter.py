@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Final
 
@@ -17,6 +17,11 @@ from drumline.worker.gateway_retry import GatewayRetry
 from drumline.worker.held_attempts import HeldAttempts
 
 SETTLE_SECONDS: Final = 30.0
+FIRST_PAUSE: Final = 0.1
+LONGEST_PAUSE: Final = 2.0
+"""Seconds between two tries of a report whose shard is away."""
+
+Flush = Callable[[list[Report]], Awaitable[Sequence[Acknowledged]]]
 
 _log = logging.getLogger("drumline.worker")
 
@@ -32,23 +37,33 @@ class Reporter:
         self._gateway = gateway
         self._retry = retry
         self._held_attempts = held_attempts
-        self._batcher: Batcher[Report, Acknowledged] = Batcher(
-            self._flush,
-            name="reports",
-            largest=largest,
-            most_waiting=1_000_000,
-            weights=BatchWeights(weight_of),
-        )
+        self._pause = FIRST_PAUSE
+        self._batcher = self._batched(self._flush, "reports", largest)
         self._batcher.meter = metrics.batch.of("reports")
-        self._batcher.told = self._acknowledged
+        # Apart from the others, which must not wait for a shard that is away.
+        self._repeats = self._batched(self._repeat, "repeated reports", largest)
+
+    def _batched(self, flush: Flush, name: str, largest: int) -> Batcher[Report, Acknowledged]:
+        batcher: Batcher[Report, Acknowledged] = Batcher(
+            flush, name=name, largest=largest, most_waiting=1_000_000, weights=BatchWeights(weight_of)
+        )
+        batcher.told = self._acknowledged
+        return batcher
 
     def resize(self, largest: int) -> None:
         """Send more or fewer reports together from now on."""
         self._batcher.resize(largest)
+        self._repeats.resize(largest)
 
     async def report(self, lease: Lease, outcome: Outcome) -> Acknowledged:
         """Return how the outcome was taken; `Fenced` if the lease was not current."""
-        return await self._batcher.join(Report(lease, outcome))
+        report = Report(lease, outcome)
+        answer = await self._batcher.join(report)
+        while isinstance(answer, Unavailable):
+            if self._retry.is_stopped:
+                raise answer
+            answer = await self._repeats.join(report)
+        return answer
 
     def send(self, lease: Lease, outcome: Outcome) -> None:
         """Report without waiting; the attempt is dropped when the report is acknowledged."""
@@ -57,6 +72,8 @@ class Reporter:
     def _acknowledged(
         self, reports: Sequence[Report], answers: Sequence[Acknowledged], error: BaseException | None
     ) -> None:
+        if any(isinstance(answer, Unavailable) for answer in answers) and not self._retry.is_stopped:
+            reports, answers = self._repeated(reports, answers)
         self._held_attempts.drop(*[report.lease for report in reports])
         if isinstance(error, asyncio.CancelledError):
             return
@@ -66,6 +83,30 @@ class Reporter:
         for report, answer in zip(reports, answers, strict=False):
             if isinstance(answer, Fenced):
                 _log.warning("report.fenced: task %s was taken over by another attempt", report.lease.task)
+            elif isinstance(answer, Unavailable):
+                _log.warning("report.given_up: task %s: %s", report.lease.task, answer)
+
+    def _repeated(
+        self, reports: Sequence[Report], answers: Sequence[Acknowledged]
+    ) -> tuple[list[Report], list[Acknowledged]]:
+        """Send reports again whose shard is away; return the others and their answers."""
+        done: list[Report] = []
+        told: list[Acknowledged] = []
+        for report, answer in zip(reports, answers, strict=True):
+            if isinstance(answer, Unavailable):
+                self._repeats.send(report)
+            else:
+                done.append(report)
+                told.append(answer)
+        return done, told
+
+    async def _repeat(self, reports: list[Report]) -> Sequence[Acknowledged]:
+        """Send reports again whose shard was away, after a pause that grows while it is."""
+        await self._retry.pause(self._pause)
+        answers = await self._flush(reports)
+        is_away = any(isinstance(answer, Unavailable) for answer in answers)
+        self._pause = min(2 * self._pause, LONGEST_PAUSE) if is_away else FIRST_PAUSE
+        return answers
 
     async def _flush(self, reports: list[Report]) -> Sequence[Acknowledged]:
         try:
@@ -76,7 +117,12 @@ class Reporter:
             if len(reports) == 1:
                 return [await self._settle_refused(reports[0], error)]
             return [(await self._flush([report]))[0] for report in reports]
-        for outcome, count in Counter([report.outcome.__class__ for report in reports]).items():
+        kinds = [
+            report.outcome.__class__
+            for report, answer in zip(reports, answers, strict=True)
+            if not isinstance(answer, Unavailable)
+        ]
+        for outcome, count in Counter(kinds).items():
             self._attempts.add(count, (outcome.__name__.lower(),))
         return answers
 

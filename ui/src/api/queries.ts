@@ -1,6 +1,7 @@
 import { QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import { type LiveEvent, type Liveness, live } from "./live";
+import { missingIn } from "./missing";
 import { Problem } from "./problem";
 
 const TRIES = 2;
@@ -79,6 +80,23 @@ function findStale(): Stale | null {
 
 export function useStale(): Stale | null {
   return useSyncExternalStore((watcher) => queries.getQueryCache().subscribe(watcher), findStale);
+}
+
+let missing: readonly string[] = [];
+
+/** The shards that answers on this page miss: what they hold is not in lists and counts. */
+function findMissing(): readonly string[] {
+  const found = new Set<string>();
+  for (const { state } of queries.getQueryCache().findAll({ type: "active" })) {
+    for (const name of missingIn(state.data)) found.add(name);
+  }
+  const names = [...found].sort();
+  if (names.join() !== missing.join()) missing = names;
+  return missing;
+}
+
+export function useMissing(): readonly string[] {
+  return useSyncExternalStore((watcher) => queries.getQueryCache().subscribe(watcher), findMissing);
 }
 
 /** Read again what could not be read. */

@@ -543,6 +543,12 @@ export type Health = {
   components: Record<string, Component>;
 };
 
+/** An answer from all shards. */
+export type Incomplete = {
+  /** The shards that could not be reached, and what they hold is missing; absent if none is. */
+  incomplete?: string[] | undefined;
+};
+
 /** What runs here. Details are for those who may read figures. */
 export type InfoBody = {
   app: Record<string, unknown>;
@@ -740,7 +746,7 @@ export type KeyRequest = {
   /** What it may do at most. */
   role?: Role | undefined;
   /** Permissions of its role that it keeps; none named means all. */
-  scopes?: ("tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "secrets:read" | "secrets:write" | "metrics:read" | "system:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage" | "config:read" | "config:write")[] | undefined;
+  scopes?: ("tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "secrets:read" | "secrets:write" | "metrics:read" | "system:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage" | "config:read" | "config:write" | "shards:read" | "shards:manage")[] | undefined;
   /** Names of tasks that it may submit or run; none means all. */
   names?: string[] | undefined;
   /** Queues that it may submit into or serve; none means all. */
@@ -779,6 +785,7 @@ export type LimitBody = {
   rate: string | null;
   running: number;
   created_at: string;
+  shards: ShareBody[];
 };
 
 /** The limits there are, by name. */
@@ -800,9 +807,14 @@ export type LimitRequest = {
   key?: string | null | undefined;
 };
 
-/** Pieces of logs. A piece sent twice is kept once. */
+/** The places of the pieces that were not kept, counting from 0: send these again. */
+export type LogBody = {
+  unavailable?: number[] | undefined;
+};
+
 export type LogRequest = {
   chunks: ChunkBody[];
+  partial?: boolean | undefined;
 };
 
 /** A new API key. `key` is shown this once; only its digest is kept. */
@@ -872,6 +884,23 @@ export type MetricBody = {
 /** What becomes of firings that were due while no scheduler was there. */
 export type Misfire = "skip" | "once" | "all";
 
+/** Which slots another shard takes over: new work of theirs goes there. */
+export type MoveRequest = {
+  /** The shard that takes them. Without it they are spread evenly over all active shards. */
+  taker?: string | null | undefined;
+  /** The shard that gives them. Without it those with most slots do. */
+  giver?: string | null | undefined;
+  /** How many. Without it all that `giver` has, or as many as make it even. */
+  slots?: number | null | undefined;
+  /** Why, for the audit log; the header `X-Reason` does as well. */
+  reason?: string | null | undefined;
+};
+
+/** What was moved. */
+export type MovedBody = {
+  slots: number;
+};
+
 /** The figures there are. */
 export type NamesBody = {
   names: string[];
@@ -916,6 +945,7 @@ export type OpenBody = {
   wants_held: boolean;
   wants_nonce: boolean;
   tells_stops: boolean;
+  answers_partly: boolean;
 };
 
 /** What a worker says of itself when it starts. No `queues` means all queues. */
@@ -938,7 +968,7 @@ export type PauseRequest = {
 };
 
 /** What may be done; the names are the scopes of keys. */
-export type Permission = "tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "secrets:read" | "secrets:write" | "metrics:read" | "system:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage" | "config:read" | "config:write";
+export type Permission = "tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "secrets:read" | "secrets:write" | "metrics:read" | "system:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage" | "config:read" | "config:write" | "shards:read" | "shards:manage";
 
 /** How far an act had come when its row was written. */
 export type Phase = "asked" | "done" | "refused";
@@ -1339,15 +1369,69 @@ export type SettleBody = {
   reports: SettledBody[];
 };
 
-/** How attempts ended. A report may be sent again until it is answered. */
 export type SettleRequest = {
   reports: (SucceededReport | FailedReport | SnoozedReport | ReleasedReport | StoppedReport)[];
+  partial?: boolean | undefined;
 };
 
 /** The task's state after a report; or why it does not hold, mostly `fenced`: another attempt owns the task. */
 export type SettledBody = {
   state?: "blocked" | "queued" | "running" | "completed" | "failed" | "cancelled" | "skipped" | undefined;
   error?: Problem | undefined;
+};
+
+/** A database of the installation. */
+export type ShardBody = {
+  name: string;
+  state: ShardState;
+  is_away: boolean;
+  slots: number;
+  unfinished: number;
+  address: string;
+  queue_address: string | null;
+  added_at: string | null;
+  queued: number | null;
+  running: number | null;
+  left: number | null;
+};
+
+/** Other addresses of the same database; what is left out stays, a `queue_url` of null takes that away. */
+export type ShardChange = {
+  /** Where its PostgreSQL is. It is stored encrypted, and only host, port and database are told again. */
+  store_url?: string | undefined;
+  /** Where its Redis is, if it has one of its own. It is stored and told like `store_url`. */
+  queue_url?: string | null | undefined;
+  /** Why, for the audit log; the header `X-Reason` does as well. */
+  reason?: string | null | undefined;
+};
+
+/** All shards, the directory first, then by name. */
+export type ShardList = {
+  items: ShardBody[];
+  next_cursor?: string | null | undefined;
+};
+
+/** A database to be added to the installation. */
+export type ShardRequest = {
+  /** Lower-case letters, digits and -, and a letter first. */
+  name: string;
+  /** Where its PostgreSQL is. It is stored encrypted, and only host, port and database are told again. */
+  store_url: string;
+  /** Where its Redis is, if it has one of its own. It is stored and told like `store_url`. */
+  queue_url?: string | null | undefined;
+  /** Why, for the audit log; the header `X-Reason` does as well. */
+  reason?: string | null | undefined;
+};
+
+/** What a shard is there for. */
+export type ShardState = "active" | "draining";
+
+/** What one shard has of a limit. */
+export type ShareBody = {
+  shard: string;
+  running: number | null;
+  max_concurrent: number | null;
+  rate: number | null;
 };
 
 /** How one can sign in, and who is signed in. */
@@ -1557,6 +1641,7 @@ export type TaskBody = {
   key: string | null;
   schedule_id: string | null;
   fire_time: string | null;
+  shard?: string | null | undefined;
   result?: unknown | undefined;
   error: ErrorBody | null;
 };
@@ -1730,7 +1815,7 @@ export interface Operations {
     params: Record<never, never>;
     query: { queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined; finished_since?: string | undefined; status?: Status[] | undefined; limit?: number | undefined; cursor?: string | undefined; payload?: boolean | undefined; traceback?: boolean | undefined };
     body: undefined;
-    answer: TaskList;
+    answer: TaskList & Incomplete;
   };
   "POST /api/v1/tasks/batch": {
     params: Record<never, never>;
@@ -1802,7 +1887,7 @@ export interface Operations {
     params: { session: string };
     query: Record<never, never>;
     body: LogRequest;
-    answer: undefined;
+    answer: LogBody;
   };
   "POST /api/v1/worker/sessions/{session}/progress": {
     params: { session: string };
@@ -1874,7 +1959,7 @@ export interface Operations {
     params: Record<never, never>;
     query: { status?: JobStatus[] | undefined; name?: string | undefined; owner?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
     body: undefined;
-    answer: JobList;
+    answer: JobList & Incomplete;
   };
   "GET /api/v1/jobs/{id}": {
     params: { id: string };
@@ -1916,7 +2001,7 @@ export interface Operations {
     params: Record<never, never>;
     query: { name?: string | undefined; state?: ScheduleState | undefined; app?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
     body: undefined;
-    answer: ScheduleList;
+    answer: ScheduleList & Incomplete;
   };
   "POST /api/v1/schedules/preview": {
     params: Record<never, never>;
@@ -2012,19 +2097,19 @@ export interface Operations {
     params: Record<never, never>;
     query: { queue?: string | undefined; name?: string | undefined; fingerprint?: string | undefined; kind?: string | undefined; reason?: Reason | undefined; since?: string | undefined; until?: string | undefined; tag?: string | undefined; job?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
     body: undefined;
-    answer: FailureList;
+    answer: FailureList & Incomplete;
   };
   "GET /api/v1/failures/groups": {
     params: Record<never, never>;
     query: { queue?: string | undefined; name?: string | undefined; kind?: string | undefined; sort?: GroupOrder | undefined; limit?: number | undefined; cursor?: string | undefined };
     body: undefined;
-    answer: GroupList;
+    answer: GroupList & Incomplete;
   };
   "GET /api/v1/failures/groups/{fingerprint}": {
     params: { fingerprint: string };
     query: Record<never, never>;
     body: undefined;
-    answer: GroupBody;
+    answer: GroupBody & Incomplete;
   };
   "POST /api/v1/failures/retry": {
     params: Record<never, never>;
@@ -2072,13 +2157,13 @@ export interface Operations {
     params: Record<never, never>;
     query: { state?: BulkState[] | undefined; limit?: number | undefined; cursor?: string | undefined };
     body: undefined;
-    answer: BulkList;
+    answer: BulkList & Incomplete;
   };
   "GET /api/v1/bulk/{id}": {
     params: { id: string };
     query: Record<never, never>;
     body: undefined;
-    answer: BulkBody;
+    answer: BulkBody & Incomplete;
   };
   "GET /api/v1/bulk/{id}/items": {
     params: { id: string };
@@ -2096,37 +2181,37 @@ export interface Operations {
     params: Record<never, never>;
     query: { limit?: number | undefined; cursor?: string | undefined };
     body: undefined;
-    answer: QueueList;
+    answer: QueueList & Incomplete;
   };
   "POST /api/v1/queues/{name}/pause": {
     params: { name: string };
     query: Record<never, never>;
     body: PauseRequest | undefined;
-    answer: QueueBody;
+    answer: QueueBody & Incomplete;
   };
   "POST /api/v1/queues/{name}/resume": {
     params: { name: string };
     query: Record<never, never>;
     body: undefined;
-    answer: QueueBody;
+    answer: QueueBody & Incomplete;
   };
   "GET /api/v1/limits": {
     params: Record<never, never>;
     query: Record<never, never>;
     body: undefined;
-    answer: LimitList;
+    answer: LimitList & Incomplete;
   };
   "GET /api/v1/limits/{name}": {
     params: { name: string };
     query: Record<never, never>;
     body: undefined;
-    answer: LimitBody;
+    answer: LimitBody & Incomplete;
   };
   "PUT /api/v1/limits/{name}": {
     params: { name: string };
     query: Record<never, never>;
     body: LimitRequest;
-    answer: LimitBody;
+    answer: LimitBody & Incomplete;
   };
   "DELETE /api/v1/limits/{name}": {
     params: { name: string };
@@ -2138,31 +2223,31 @@ export interface Operations {
     params: Record<never, never>;
     query: { closed?: boolean | undefined };
     body: undefined;
-    answer: WorkerList;
+    answer: WorkerList & Incomplete;
   };
   "POST /api/v1/workers/{id}/drain": {
     params: { id: string };
     query: Record<never, never>;
     body: undefined;
-    answer: WorkerBody;
+    answer: WorkerBody & Incomplete;
   };
   "GET /api/v1/types": {
     params: Record<never, never>;
     query: Record<never, never>;
     body: undefined;
-    answer: TypeList;
+    answer: TypeList & Incomplete;
   };
   "GET /api/v1/tasks/{id}/why": {
     params: { id: string };
     query: Record<never, never>;
     body: undefined;
-    answer: WhyBody;
+    answer: WhyBody & Incomplete;
   };
   "GET /api/v1/tasks/counts": {
     params: Record<never, never>;
     query: { queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined; finished_since?: string | undefined };
     body: undefined;
-    answer: CountList;
+    answer: CountList & Incomplete;
   };
   "GET /api/v1/events": {
     params: Record<never, never>;
@@ -2174,7 +2259,7 @@ export interface Operations {
     params: Record<never, never>;
     query: Record<never, never>;
     body: undefined;
-    answer: ConsumerList;
+    answer: ConsumerList & Incomplete;
   };
   "DELETE /api/v1/events/consumers/{name}": {
     params: { name: string };
@@ -2234,7 +2319,7 @@ export interface Operations {
     params: Record<never, never>;
     query: { subscription?: string | undefined; state?: DeliveryWord | undefined; subject?: string | undefined; event_type?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
     body: undefined;
-    answer: DeliveryList;
+    answer: DeliveryList & Incomplete;
   };
   "GET /api/v1/deliveries/{id}": {
     params: { id: string };
@@ -2252,7 +2337,7 @@ export interface Operations {
     params: Record<never, never>;
     query: { last?: "15m" | "1h" | "24h" | "6h" | "7d" | undefined; queue?: string | undefined; name?: string | undefined };
     body: undefined;
-    answer: StatsBody;
+    answer: StatsBody & Incomplete;
   };
   "GET /api/v1/me": {
     params: Record<never, never>;
@@ -2409,6 +2494,54 @@ export interface Operations {
     query: { limit?: number | undefined; cursor?: string | undefined };
     body: undefined;
     answer: ConfigHistory;
+  };
+  "GET /api/v1/shards": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: ShardList;
+  };
+  "POST /api/v1/shards": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: ShardRequest;
+    answer: ShardBody;
+  };
+  "GET /api/v1/shards/{name}": {
+    params: { name: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: ShardBody;
+  };
+  "PATCH /api/v1/shards/{name}": {
+    params: { name: string };
+    query: Record<never, never>;
+    body: ShardChange;
+    answer: ShardBody;
+  };
+  "DELETE /api/v1/shards/{name}": {
+    params: { name: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: undefined;
+  };
+  "POST /api/v1/shards/{name}/drain": {
+    params: { name: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: ShardBody;
+  };
+  "DELETE /api/v1/shards/{name}/drain": {
+    params: { name: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: ShardBody;
+  };
+  "POST /api/v1/slots/move": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: MoveRequest;
+    answer: MovedBody;
   };
   "GET /actuator/health": {
     params: Record<never, never>;

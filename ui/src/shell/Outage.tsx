@@ -1,6 +1,6 @@
-import { CloudOff } from "lucide-react";
+import { CloudOff, DatabaseZap } from "lucide-react";
 import { isUnreachable } from "@/api/problem";
-import { readAgain, useLiveness, useStale } from "@/api/queries";
+import { readAgain, useLiveness, useMissing, useStale } from "@/api/queries";
 import { problemText } from "@/parts/act";
 import { Button } from "@/parts/Button";
 import { Time } from "@/parts/Time";
@@ -18,12 +18,27 @@ export function Outage() {
       </Strip>
     );
   }
-  if (stale === null) return null;
+  if (stale === null) return <Missing />;
   return (
     <Strip at={stale.since} onRetry={readAgain}>
       {isUnreachable(stale.error) ? "" : "A part of this page could not be read again. "}
       {problemText(stale.error)} What you see was read at <At time={stale.since} />, <Age from={stale.since} /> ago.
     </Strip>
+  );
+}
+
+/** Says that answers miss what is in shards that cannot be reached. */
+function Missing() {
+  const names = useMissing();
+  if (names.length === 0) return null;
+  return (
+    <section className={css.outage} aria-label="Incomplete">
+      <DatabaseZap size={16} aria-hidden="true" />
+      <p>
+        {names.length === 1 ? "The shard" : "The shards"} {names.join(", ")} cannot be reached: lists and counts miss
+        what {names.length === 1 ? "it holds" : "they hold"}.
+      </p>
+    </section>
   );
 }
 

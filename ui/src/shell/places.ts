@@ -3,6 +3,7 @@ import {
   Blocks,
   CalendarClock,
   CircleX,
+  Database,
   Gauge,
   GitFork,
   KeyRound,
@@ -44,6 +45,7 @@ export const PLACES: readonly Place[] = [
   { to: "/audit", label: "Audit", icon: ScrollText, key: "a", needs: "audit:read" },
   { to: "/keys", label: "Keys", icon: KeyRound, key: "k", needs: "keys:manage" },
   { to: "/secrets", label: "Secrets", icon: LockKeyhole, key: "x", needs: "secrets:read" },
+  { to: "/shards", label: "Shards", icon: Database, key: "d", needs: "shards:read" },
   { to: "/settings", label: "Settings", icon: Settings, key: "e" },
 ];
 

@@ -33,15 +33,15 @@ async def examine(sources: Sources) -> list[Finding]:
     if settings.url is not None:
         return findings + await asyncio.to_thread(_server, settings)
     findings += await _redis(settings)
-    is_there, found = await _postgres(settings)
+    is_there, found = await _store(settings)
     findings += found
     if is_there:
         findings += await _fleet(settings)
     return findings
 
 
-async def _postgres(settings: Settings) -> tuple[bool, list[Finding]]:
-    """Return whether the store can be opened, and what was found about its server."""
+async def _store(settings: Settings) -> tuple[bool, list[Finding]]:
+    """Return whether the store can be opened, and what was found about its server and those of other shards."""
     if settings.sqlite_path is not None:
         is_there = settings.sqlite_path.exists()
         text = f"the store is {settings.sqlite_path}" if is_there else "nothing is stored yet"
@@ -58,7 +58,12 @@ async def _postgres(settings: Settings) -> tuple[bool, list[Finding]]:
         return False, [problem("store", error.message, advice)]
     known = frozenset(number for number, _, _ in migrations("drumline.stores.postgres"))
     can_be_used = known <= set(facts.applied) and not facts.is_by_statement
-    return can_be_used, list(judge_postgres(facts, known=known, major=MAJOR))
+    findings = list(judge_postgres(facts, known=known, major=MAJOR))
+    if can_be_used:
+        from drumline.lifecycle.doctor.asking_shards import examine_shards  # noqa: PLC0415 - it has the driver
+
+        findings += await examine_shards(settings, facts, known)
+    return can_be_used, findings
 
 
 async def _redis(settings: Settings) -> list[Finding]:

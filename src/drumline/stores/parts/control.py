@@ -170,20 +170,21 @@ class Control(Part):
             raise answer
         return answer
 
-    async def pause_queue(self, queue: str, *, tenant: str, reason: str | None = None) -> None:
+    async def pause_queue(self, queue: str, *, tenant: str, reason: str | None = None, is_copy: bool = False) -> None:
         """Hand out no more tasks of a queue; running ones go on."""
 
         async def pause(transaction: Transaction) -> None:
             await transaction.fetch("pause_queue", tenant=tenant, queue=queue, reason=reason, now=self._now())
-            await tell_facts(transaction, [queue_paused(queue, tenant=tenant, reason=reason)], now=self._now())
+            facts = [] if is_copy else [queue_paused(queue, tenant=tenant, reason=reason)]
+            await tell_facts(transaction, facts, now=self._now())
 
         await self._database.transact(Line.REQUEST, pause, repeat=True, within=tenant)
 
-    async def resume_queue(self, queue: str, *, tenant: str) -> None:
+    async def resume_queue(self, queue: str, *, tenant: str, is_copy: bool = False) -> None:
         """Hand out a paused queue's tasks again."""
 
         async def resume(transaction: Transaction) -> None:
-            if await transaction.fetch("resume_queue", tenant=tenant, queue=queue):
+            if await transaction.fetch("resume_queue", tenant=tenant, queue=queue) and not is_copy:
                 await tell_facts(transaction, [queue_resumed(queue, tenant=tenant)], now=self._now())
 
         await self._database.transact(Line.REQUEST, resume, repeat=True, within=tenant)

@@ -214,6 +214,8 @@ class JobControl(JobRipple):
             pending = pending_jobs({JobId(other.id): (other.name, other.status) for other in needed.values()})
         except Conflict as conflict:
             return conflict
+        far = await transaction.fetch("far_deps", job=job.id)
+        pending = sorted({*pending, *(JobId(str(other)) for other, is_done in far if not is_done)})
         queued, blocked = (revival.queued, revival.blocked) if not pending else ([], revival.queued + revival.blocked)
         count = Counter(members[task].state for task in queued + blocked)
         await transaction.fetch("mark_deps", job=job.id, pending=pending)

@@ -8,12 +8,14 @@ from drumline.core.clock import Instant
 from drumline.core.errors import NotFound
 from drumline.core.flow import NO_KEY, NOTHING_USED, Candidate, FlowLimit, LimitUse, Slots, Use, key_of
 from drumline.core.ids import TaskId
+from drumline.core.limit_shares import Share, allowed
 from drumline.core.state import State
 from drumline.core.task import Lane, decode_options
 from drumline.ports.hint import Hint
 from drumline.stores.driver import Line, Part, Rows, Transaction
 from drumline.stores.flow_rows import (
     AHEAD_MS,
+    NO_SHARES,
     SORTED_AT_ONCE,
     LimitedLane,
     asked_of,
@@ -39,12 +41,16 @@ class FlowLimitStore(Part):
             others = await read_limits(transaction, limit.tenant)
             check_limits(limit, others)
             before = next((other for other in others if other.name == limit.name), None)
-            await transaction.fetch("set_limit", **row, now=self._now())
+            created_at = self._now()
+            if before is not None and counts_differently(before, limit):
+                # A new number: nothing that was counted or given away under the old one says anything about it.
+                await self._forget(transaction, before)
+                created_at = before.created_at
+            await transaction.fetch("set_limit", **row, now=created_at)
             kept = next(each for each in await read_limits(transaction, limit.tenant) if each.name == limit.name)
-            if before is not None and counts_differently(before, kept):
-                await transaction.fetch("delete_slots", id=kept.id)
+            await self._changed(transaction, kept)
             await transaction.fetch("hold_claims")
-            await _adopt(transaction, kept)
+            await adopt(transaction, kept)
             return kept, before
 
         return await self._database.transact(Line.REQUEST, act, repeat=True)
@@ -58,8 +64,8 @@ class FlowLimitStore(Part):
             found = next((limit for limit in await read_limits(transaction, tenant) if limit.id in seen), None)
             if found is None:
                 raise NotFound(f"there is no limit {name}", field="name")
-            await transaction.fetch("delete_slots", id=found.id)
-            await transaction.fetch("delete_limit", id=found.id)
+            await self._forget(transaction, found)
+            await self._changed(transaction, found)
             return found
 
         return await self._database.transact(Line.REQUEST, act)
@@ -106,6 +112,23 @@ class FlowLimitStore(Part):
                 hints += back if lane is None else []
         return moved, hints
 
+    async def _changed(self, transaction: Transaction, limit: FlowLimit) -> None:
+        """Note that a limit was set or deleted; a store of one database has nobody to tell."""
+
+    async def _forget(self, transaction: Transaction, limit: FlowLimit) -> None:
+        """Delete a limit with all that is counted under it."""
+        await transaction.fetch("delete_slots", id=limit.id)
+        await transaction.fetch("delete_limit", id=limit.id)
+
+    async def _shares(
+        self,
+        transaction: Transaction,  # noqa: ARG002 - for stores that have some
+        slots: Sequence[Slots],  # noqa: ARG002
+        now: Instant,  # noqa: ARG002
+    ) -> Mapping[Slots, Share]:
+        """Return what this database has of limits that are split."""
+        return NO_SHARES
+
     async def _sort_lane(self, lane: LimitedLane, until: Instant, most: int) -> int:
         """Sort a lane in small transactions, which hold locks for a short time; return how many tasks were moved."""
         moved = 0
@@ -140,17 +163,20 @@ class FlowLimitStore(Part):
         number = NO_KEY if key is None else (await key_numbers(transaction, lane.tenant, [key]))[0]
         under = LimitedLane(0, lane, is_twin=True, limits=tuple(limits)).candidate(task, 0, number)
         uses = await slot_uses(transaction, [under], {limit.id: limit for limit in limits}, now)
+        split = [limit.slots(number) for limit in limits if limit.split]
+        shares = await self._shares(transaction, split, now) if split else NO_SHARES
         return [
             LimitUse(
                 limit=limit,
                 key=None if limit.keyed_by is None else key,
                 use=uses.get(limit.slots(number), NOTHING_USED),
+                share=allowed(limit, shares.get(limit.slots(number), Share())) if limit.split else None,
             )
             for limit in limits
         ]
 
 
-async def _adopt(transaction: Transaction, limit: FlowLimit) -> None:
+async def adopt(transaction: Transaction, limit: FlowLimit) -> None:
     """Let what runs already count to a limit."""
     lanes = limited_lanes(await transaction.fetch("lanes_with_twins"), [limit])
     rows = await transaction.fetch("running_in_lanes", lanes=[lane.number for lane in lanes])
@@ -206,17 +232,24 @@ async def slot_uses(
     """Return how much is used of what candidates count to; what nothing counts any more is forgotten."""
     asked = _columns(asked_of(candidates, limits, now))
     await transaction.fetch("drop_slots", **asked)
+    return await uses_of(transaction, asked)
+
+
+async def uses_of(transaction: Transaction, asked: Mapping[str, Sequence[int]]) -> dict[Slots, Use]:
+    """Return how much is used, given columns: limits, their keys, and the time after which starts count."""
     rows = await transaction.fetch("slot_uses", **asked)
     return {(limit, key): Use(running, started, oldest) for limit, key, running, started, oldest in rows}
 
 
-async def write_slots(transaction: Transaction, slots: Sequence[Sequence[Any]]) -> None:
-    """Note slots, given as limit, key, task, epoch and time of the start; those that are known stay."""
+async def write_slots(transaction: Transaction, slots: Sequence[Sequence[Any]], now: Instant | None = None) -> None:
+    """Note slots, given as limit, key, task, epoch and time of the start; those that are known stay.
+
+    A time of None is `now`, or that of the database: after the wait for a lock, when the task really starts.
+    """
     if slots:
         names = ("limits", "keys", "tasks", "epochs", "started_at")
-        await transaction.fetch(
-            "insert_slots", **{name: list(column) for name, column in zip(names, zip(*slots, strict=True), strict=True)}
-        )
+        columns = {name: list(column) for name, column in zip(names, zip(*slots, strict=True), strict=True)}
+        await transaction.fetch("insert_slots", **columns, now=now)
 
 
 def _columns(asked: Iterable[Sequence[int]]) -> dict[str, list[int]]:

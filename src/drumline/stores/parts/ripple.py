@@ -5,6 +5,7 @@ from functools import partial
 from drumline.core.clock import Clock
 from drumline.core.ids import TaskId
 from drumline.core.job import JobStatus
+from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.jobs import Rippled
@@ -51,18 +52,21 @@ class JobRipple(Part):
         if not is_news or job is None or job.has_ended or not job.pending_jobs:
             return NO_EFFECTS
         if jobs[ended].status is not JobStatus.COMPLETED:
-            return await self._fail_job(transaction, job, jobs[ended])
-        await transaction.fetch("job_needs_less", job=waiting)
+            return await self._fail_job(transaction, job, ended, job_error(jobs[ended]))
+        return await self._need_less(transaction, job)
+
+    async def _need_less(self, transaction: Transaction, job: JobRow) -> Effects:
+        """Let a job, which is locked, wait for one job less; the last one lets it begin."""
+        await transaction.fetch("job_needs_less", job=job.id)
         if job.pending_jobs > 1:
             return NO_EFFECTS
-        rows = await transaction.fetch("lock_in_job", job=waiting)
+        rows = await transaction.fetch("lock_in_job", job=job.id)
         released = await self._following.unblock(transaction, [TaskId(str(row[0])) for row in rows if not row[-1]])
         return Effects(released=tuple(released))
 
-    async def _fail_job(self, transaction: Transaction, job: JobRow, needed: JobRow) -> Effects:
-        """Fail a job because of another; both are locked, and none of its tasks has run."""
-        error = job_error(needed)
-        await transaction.fetch("fail_job", job=job.id, needed=needed.id, reason=error.message)
+    async def _fail_job(self, transaction: Transaction, job: JobRow, needed: str, error: ErrorInfo) -> Effects:
+        """Fail a job, which is locked, because of another; none of its tasks has run."""
+        await transaction.fetch("fail_job", job=job.id, needed=needed, reason=error.message)
         endings = [
             Ending(
                 id=TaskId(str(task)),

@@ -5,9 +5,10 @@ from functools import partial
 from typing import Final
 
 from drumline.core.clock import LATEST, Instant
-from drumline.core.errors import Conflict, NotFound
-from drumline.core.ids import ScheduleId
+from drumline.core.errors import Conflict, Moved, NotFound
+from drumline.core.ids import ScheduleId, made_at
 from drumline.core.schedule import NewSchedule, RunKind, RunView, ScheduleView
+from drumline.core.slots import slot_of, slot_of_key
 from drumline.ports.schedules import Definition, Placing, ScheduleChange, ScheduleFilter, Watch
 from drumline.stores.driver import ABOVE_ALL, Line, Part, Transaction, tell_facts
 from drumline.stores.schedule_rows import (
@@ -27,7 +28,10 @@ AFTER_ALL: Final = LATEST + 1
 class Schedules(Part):
     """`ports.schedules.Schedules`."""
 
-    async def add_schedules(self, schedules: Sequence[NewSchedule]) -> list[ScheduleView | Conflict]:
+    async def _fence(self, transaction: Transaction, slots: Sequence[tuple[int, int, int]]) -> None:
+        """Refuse what is to be stored if slots, each with a version and the time of an id, are not open here."""
+
+    async def add_schedules(self, schedules: Sequence[NewSchedule]) -> list[ScheduleView | Conflict | Moved]:
         """Store schedules; a name that its tenant has given already is a `Conflict`."""
         if not schedules:
             return []
@@ -66,12 +70,7 @@ class Schedules(Part):
         self, changes: Sequence[ScheduleChange], *, tenant: str | None = None
     ) -> list[ScheduleView | NotFound | Conflict]:
         """Change schedules that are still at the version given."""
-        return [
-            await self._database.transact(
-                Line.REQUEST, partial(self._change_schedule, change=change, tenant=tenant), within=tenant
-            )
-            for change in changes
-        ]
+        return [await self._change(change, tenant) for change in changes]
 
     async def delete_schedules(
         self, schedules: Sequence[ScheduleId], *, tenant: str | None = None
@@ -156,6 +155,7 @@ class Schedules(Part):
         )
         stored = {str(id_) for (id_,) in rows}
         new = [one for one in ordered if one.id in stored]
+        await self._fence(transaction, [(slot_of(one.id), one.slot_version, made_at(one.id)) for one in new])
         await transaction.fetch(
             "insert_schedules_live",
             ids=[one.id for one in new],
@@ -171,6 +171,13 @@ class Schedules(Part):
         await tell_facts(transaction, facts, now=self._now())
         return views
 
+    async def _change(self, change: ScheduleChange, tenant: str | None) -> ScheduleView | NotFound | Conflict:
+        # Within the wall of a tenant the slots cannot be seen that a new name has to be compared with.
+        within = tenant if change.name_version is None else None
+        return await self._database.transact(
+            Line.REQUEST, partial(self._change_schedule, change=change, tenant=tenant), within=within
+        )
+
     async def _change_schedule(
         self, transaction: Transaction, change: ScheduleChange, tenant: str | None
     ) -> ScheduleView | NotFound | Conflict:
@@ -183,6 +190,9 @@ class Schedules(Part):
             columns = _columns(change.definition)
             if not await transaction.fetch("change_schedule", id=change.id, **columns):
                 return taken(change.definition.name)
+            if change.name_version is not None:
+                slot = slot_of_key(view.tenant, change.definition.name)
+                await self._fence(transaction, [(slot, change.name_version, LATEST)])
         if change.placing is not None:
             await transaction.fetch("place_schedule", id=change.id, **_places(change.placing))
         await transaction.fetch("note_schedule_change", id=change.id, now=self._now())

@@ -27,9 +27,21 @@ class SessionTables(Part):
         async def open_(transaction: Transaction) -> None:
             if await transaction.fetch("open_session", session=session, spec=text, now=self._now()):
                 await publish_types(transaction, spec, self._now())
-                await tell_facts(transaction, [worker_opened(session, spec)], now=self._now())
+                await tell_facts(transaction, [] if spec.is_copy else [worker_opened(session, spec)], now=self._now())
 
         await self._database.transact(Line.SETTLE, open_, repeat=True)
+
+    async def ensure_session(self, session: SessionId, spec: SessionSpec) -> bool:
+        """Register a worker that has a session elsewhere, or open its session again; tell whether it is open now."""
+        text = encode(spec).decode()
+
+        async def ensure(transaction: Transaction) -> bool:
+            if await transaction.fetch("ensure_session", session=session, spec=text, now=self._now()):
+                await publish_types(transaction, spec, self._now())
+                return True
+            return bool(await transaction.fetch("session_specs", sessions=[session]))
+
+        return await self._database.transact(Line.SETTLE, ensure, repeat=True)
 
     async def change_session(self, session: SessionId, *, queues: Sequence[str], capacity: int) -> None:
         """Note what a worker serves from now on, and how much; one that is not open is left as it is."""
@@ -46,7 +58,7 @@ class SessionTables(Part):
 
         async def drain(transaction: Transaction) -> bool:
             rows = await transaction.fetch("drain_session", session=session)
-            facts = [worker_draining(session, decode(spec, SessionSpec)) for (spec,) in rows]
+            facts = [worker_draining(session, spec) for spec in told_specs(rows)]
             await tell_facts(transaction, facts, now=self._now())
             return bool(rows)
 
@@ -58,7 +70,7 @@ class SessionTables(Part):
 
         async def close(transaction: Transaction) -> None:
             rows = await transaction.fetch("close_session", session=session, now=self._now())
-            facts = [worker_closed(session, decode(spec, SessionSpec)) for (spec,) in rows]
+            facts = [worker_closed(session, spec) for spec in told_specs(rows)]
             await tell_facts(transaction, facts, now=self._now())
 
         await self._database.transact(Line.SETTLE, close, repeat=True)
@@ -89,3 +101,8 @@ class SessionTables(Part):
         """Return the beat number of every open session."""
         rows = await self._database.fetch(Line.BROAD, "beat_numbers", repeat=True)
         return {SessionId(session): beat for session, beat in rows}
+
+
+def told_specs(rows: Sequence[tuple[str]]) -> list[SessionSpec]:
+    """Return the specifications of sessions of which this shard tells."""
+    return [spec for (text,) in rows if not (spec := decode(text, SessionSpec)).is_copy]

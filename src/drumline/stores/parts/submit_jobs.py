@@ -12,13 +12,11 @@ from drumline.core.job import ENDED, JobStatus, NewJob, NewJobTask
 from drumline.core.state import State
 from drumline.core.task import Lane
 from drumline.ports.hint import Effects, Hint
-from drumline.ports.jobs import SubmittedJob
+from drumline.ports.jobs import JobAnswer, SubmittedJob
 from drumline.stores.driver import Line, RowVanished, Transaction, tell_facts
-from drumline.stores.job_rows import STATUS_OF, JobRow, job_fact, job_row
+from drumline.stores.job_rows import STATUS_OF, JobRow, job_error, job_fact, job_row
 from drumline.stores.parts.expiry import note_expiries
 from drumline.stores.parts.ripple import JobRipple
-
-Answer = SubmittedJob | KeyReused | Invalid
 
 
 class Member(NamedTuple):
@@ -36,11 +34,13 @@ class JobSubmission(JobRipple):
         """Give numbers to lanes before the transaction, where that is a transaction of its own."""
         raise NotImplementedError
 
-    async def _insert_members(self, transaction: Transaction, members: Sequence[Member]) -> Instant:
-        """Store the tasks of new jobs, and return the time of the submission."""
+    async def _insert_members(
+        self, transaction: Transaction, members: Sequence[Member], jobs: Sequence[NewJob]
+    ) -> Instant:
+        """Store the tasks of new jobs, if the slots of these are open here, and return the time of the submission."""
         raise NotImplementedError
 
-    async def submit_jobs(self, jobs: Sequence[NewJob]) -> list[Answer]:
+    async def submit_jobs(self, jobs: Sequence[NewJob]) -> list[JobAnswer]:
         """Store jobs durably with their tasks and edges, each whole or not at all."""
         if not jobs:
             return []
@@ -48,12 +48,17 @@ class JobSubmission(JobRipple):
         answers = await self._database.transact(Line.SUBMIT, partial(self.submit_in, jobs=jobs), repeat=True)
         return [answers[job.id] for job in jobs]
 
-    async def submit_in(self, transaction: Transaction, jobs: Sequence[NewJob]) -> dict[JobId, Answer]:
+    async def known_jobs(self, jobs: Sequence[NewJob]) -> list[SubmittedJob | KeyReused | None]:
+        """Return the answers for jobs that are stored here already, by their id or their key; None for the others."""
+        answers = await self._database.transact(Line.SUBMIT, partial(_known, jobs=jobs), repeat=True)
+        return [answers.get(job.id) for job in jobs]
+
+    async def submit_in(self, transaction: Transaction, jobs: Sequence[NewJob]) -> dict[JobId, JobAnswer]:
         """Store jobs as part of a transaction."""
         needed = await _needed(transaction, jobs)
         refused = {job.id: reason for job in jobs if (reason := _refusal(job, needed)) is not None}
         new = await self._insert(transaction, [job for job in jobs if job.id not in refused], needed)
-        answers = await _known(transaction, [job for job in jobs if job.id not in new])
+        answers: dict[JobId, JobAnswer] = {**await _known(transaction, [job for job in jobs if job.id not in new])}
         for job in jobs:
             if job.id not in new and job.id not in answers:
                 if job.id not in refused:
@@ -76,7 +81,7 @@ class JobSubmission(JobRipple):
             owners=[job.owner for job in jobs],
             options=[encode(job.options).decode() for job in jobs],
             totals=[len(job.tasks) for job in jobs],
-            pending_jobs=[len(_waits_for(job, needed)) for job in jobs],
+            pending_jobs=[len(_waits_for(job, needed)) + len(_far(job, needed)) for job in jobs],
             keys=[job.idempotency_key for job in jobs],
             fingerprints=[job.fingerprint for job in jobs],
             schedules=[job.schedule_id for job in jobs],
@@ -91,21 +96,22 @@ class JobSubmission(JobRipple):
                 "insert_deps",
                 jobs=[job for job, _ in deps],
                 needed=[other for _, other in deps],
-                done=[needed[other].status is JobStatus.COMPLETED for _, other in deps],
+                done=[other in needed and needed[other].status is JobStatus.COMPLETED for _, other in deps],
+                far=[other not in needed for _, other in deps],
             )
         return new
 
     async def _insert_tasks(
         self, transaction: Transaction, jobs: Sequence[NewJob], needed: Mapping[str, JobRow]
-    ) -> dict[JobId, Answer]:
+    ) -> dict[JobId, JobAnswer]:
         """Store the tasks and edges of new jobs, and return the answers for them."""
-        waiting = {job.id for job in jobs if _waits_for(job, needed)}
+        waiting = {job.id for job in jobs if _waits_for(job, needed) or _far(job, needed)}
         members = [
             Member(job.id, each, State.BLOCKED if each.needs or job.id in waiting else State.QUEUED)
             for job in jobs
             for each in job.tasks
         ]
-        now = await self._insert_members(transaction, members)
+        now = await self._insert_members(transaction, members, jobs)
         await note_expiries(transaction, [each.task for _, each, _ in members])
         edges = [(parent, each.task.id) for _, each, _ in members for parent in each.needs]
         if edges:
@@ -124,11 +130,10 @@ class JobSubmission(JobRipple):
         waits_for = _waits_for(job, needed)
         failed = next((other for other in waits_for if other.status in ENDED), None)
         if failed is not None:
-            effects = await self._fail_job(transaction, row, failed)
+            effects = await self._fail_job(transaction, row, failed.id, job_error(failed))
         else:
-            effects = Effects(
-                released=() if waits_for else tuple(_hint(each, now) for each in job.tasks if not each.needs)
-            )
+            waits = waits_for or _far(job, needed)
+            effects = Effects(released=() if waits else tuple(_hint(each, now) for each in job.tasks if not each.needs))
         return SubmittedJob(
             id=job.id,
             status=row.status if failed is None else JobStatus.FAILED,
@@ -143,13 +148,20 @@ def _hint(each: NewJobTask, now: Instant) -> Hint:
 
 
 def _waits_for(job: NewJob, needed: Mapping[str, JobRow]) -> list[JobRow]:
-    """Return the jobs that a job depends on and that have not completed."""
-    return [needed[other] for other in job.depends_on if needed[other].status is not JobStatus.COMPLETED]
+    """Return the jobs of this database that a job depends on and that have not completed."""
+    here = [needed[other] for other in job.depends_on if other in needed]
+    return [other for other in here if other.status is not JobStatus.COMPLETED]
+
+
+def _far(job: NewJob, needed: Mapping[str, JobRow]) -> list[JobId]:
+    """Return the jobs of other shards that a job depends on."""
+    return [other for other in job.depends_on if other not in needed]
 
 
 def _refusal(job: NewJob, needed: Mapping[str, JobRow]) -> Invalid | None:
     for place, other in enumerate(job.depends_on):
-        if other not in needed or needed[other].tenant != job.tenant:
+        is_missing = other not in needed and other not in job.elsewhere
+        if is_missing or (other in needed and needed[other].tenant != job.tenant):
             return Invalid(f"there is no job {other}", field=f"depends_on[{place}]")
     return None
 
@@ -161,7 +173,7 @@ async def _needed(transaction: Transaction, jobs: Sequence[NewJob]) -> dict[str,
     return {row.id: row for row in rows}
 
 
-async def _known(transaction: Transaction, jobs: Sequence[NewJob]) -> dict[JobId, Answer]:
+async def _known(transaction: Transaction, jobs: Sequence[NewJob]) -> dict[JobId, SubmittedJob | KeyReused]:
     """Return the answers for jobs whose id or key was used before."""
     if not jobs:
         return {}
@@ -180,7 +192,7 @@ async def _known(transaction: Transaction, jobs: Sequence[NewJob]) -> dict[JobId
 
 def _answer(
     job: NewJob, first: str, status: JobStatus, fingerprint: bytes, keys: Mapping[str, dict[str, TaskId]]
-) -> Answer:
+) -> SubmittedJob | KeyReused:
     if first != job.id and fingerprint != job.fingerprint:
         return KeyReused(f"belongs to job {first}, which was submitted differently", field="idempotency_key")
     return SubmittedJob(id=JobId(first), status=status, tasks=keys[first], created=first == job.id)

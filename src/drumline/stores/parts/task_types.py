@@ -31,7 +31,7 @@ async def publish_types(transaction: Transaction, spec: SessionSpec, now: Instan
         return
     types = [named[name] for name in sorted(named)]
     tenant = EVERYBODY if spec.tenant is None else spec.tenant
-    await transaction.fetch(
+    written = await transaction.fetch(
         "publish_types",
         tenant=tenant,
         names=[type_.name for type_ in types],
@@ -39,7 +39,8 @@ async def publish_types(transaction: Transaction, spec: SessionSpec, now: Instan
         schemas=[_text(stored_schema(type_.schema)) for type_ in types],
         now=now,
     )
-    await transaction.fetch("trim_types", tenant=tenant, most=MOST_STORED)
+    if written:
+        await transaction.fetch("trim_types", tenant=tenant, most=MOST_STORED)
 
 
 def _keys(wanted: Sequence[TypeKey]) -> dict[str, Any]:

@@ -140,7 +140,7 @@ class Claiming(Limiting):
         requests = [request for _, request in group]
 
         async def act(transaction: Transaction) -> tuple[Rows, Instant | None]:
-            choice, now = await self._choose_limited(transaction, _ability(able), requests)
+            choice = await self._choose_limited(transaction, _ability(able), requests)
             if not choice.chosen:
                 return [], choice.next_at
             tasks = sorted(candidate.task for candidate in choice.chosen)
@@ -158,8 +158,8 @@ class Claiming(Limiting):
             )
             counted = {candidate.task: candidate.slots for candidate in choice.chosen}
             epochs = {TaskId(str(row[1])): row[4] for row in rows}
-            slots = [(limit, key, task, epoch, now) for task, epoch in epochs.items() for limit, key in counted[task]]
-            await write_slots(transaction, slots)
+            slots = [(limit, key, task, epoch, None) for task, epoch in epochs.items() for limit, key in counted[task]]
+            await write_slots(transaction, slots, self._now())
             return rows, choice.next_at
 
         rows, next_at = await self._database.transact(Line.CLAIM, act)

@@ -8,6 +8,13 @@ import asyncpg
 from drumline.core.errors import DrumlineError, Invalid, Unavailable
 from drumline.stores.driver import RowVanished
 
+
+class SlotClosed(asyncpg.PostgresError):
+    """The fence: a slot is not open in this database, or not by the entry of the map that was named."""
+
+    sqlstate = "DL001"
+
+
 REFUSED: Final = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
 """The server is there, but not for this user or with this database."""
 

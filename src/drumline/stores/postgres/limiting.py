@@ -12,6 +12,7 @@ from drumline.core.flow import Candidate, FlowLimit
 from drumline.ports.store import ClaimRequest
 from drumline.stores.flow_rows import (
     MOST_KEYS,
+    NO_SHARES,
     Choice,
     LimitedLane,
     decide,
@@ -21,6 +22,7 @@ from drumline.stores.flow_rows import (
 )
 from drumline.stores.parts.limits import read_limits, slot_uses, sort_lane
 from drumline.stores.postgres.database import Transaction
+from drumline.stores.postgres.limit_holdings import read_shares
 from drumline.stores.postgres.part import PostgresPart
 
 NOTHING = Choice([], None)
@@ -31,11 +33,11 @@ class Limiting(PostgresPart):
 
     async def _choose_limited(
         self, transaction: Transaction, able: Mapping[str, Any], requests: Sequence[ClaimRequest]
-    ) -> tuple[Choice, Instant]:
-        """Return the tasks under limits that requests may be given, with those limits locked, and the time."""
+    ) -> Choice:
+        """Return the tasks under limits that requests may be given, with those limits locked."""
         rows = await transaction.fetch("limited_lanes", **able, now=self._now())
         if not rows:
-            return NOTHING, Instant(0)
+            return NOTHING
         now = Instant(rows[0][0])
         next_due = soonest(*[row[-1] for row in rows])
         due = [row[1:-2] for row in rows if row[-2]]
@@ -46,8 +48,10 @@ class Limiting(PostgresPart):
         lanes = await self._sorted(transaction, known, now)
         candidates = [each for lane in lanes for each in await self._heads(transaction, lane, requests, now)]
         uses = await slot_uses(transaction, candidates, locked, now)
-        choice = decide(candidates, uses, locked, requests)
-        return Choice(choice.chosen, soonest(choice.next_at, next_due)), now
+        split = {slots for each in candidates for slots in each.slots if locked[slots[0]].split}
+        shares = await read_shares(transaction, sorted(split), now) if split else NO_SHARES
+        choice = decide(candidates, uses, locked, requests, shares)
+        return Choice(choice.chosen, soonest(choice.next_at, next_due))
 
     async def _lock_limits(self, transaction: Transaction, lanes: Iterable[Iterable[Any]]) -> dict[int, FlowLimit]:
         """Lock the limits of lanes and return them as they are now. While they are locked, none is set or deleted."""

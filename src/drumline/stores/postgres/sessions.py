@@ -145,7 +145,8 @@ class Sessions(SessionTables):
             beats=[beat for _, beat in dead],
             now=self._now(),
         )
-        facts = [worker_reaped(SessionId(session), decode(spec, SessionSpec)) for session, spec in rows]
+        specs = [(SessionId(session), decode(text, SessionSpec)) for session, text in rows]
+        facts = [worker_reaped(session, spec) for session, spec in specs if not spec.is_copy]
         await tell_facts(transaction, facts, now=self._now())
         # First what has ended long ago, nearly all of it: then there are few claims in which to look for orphans.
         await transaction.fetch("forget_claims")

@@ -5,16 +5,19 @@ from typing import Self
 from drumline.core.clock import Clock
 from drumline.core.metrics import Metrics
 from drumline.stores.parts.events import EventLog
-from drumline.stores.parts.firing import Firing
 from drumline.stores.postgres.acts import ACT_OF
 from drumline.stores.postgres.claiming import Claiming
 from drumline.stores.postgres.database import DEFAULT_BUDGET, Budget, Database
+from drumline.stores.postgres.drain import Drainage
 from drumline.stores.postgres.housekeeping import Housekeeping
 from drumline.stores.postgres.jobs import PostgresJobs
+from drumline.stores.postgres.limit_shares import LimitShares, PostgresFlowLimits
 from drumline.stores.postgres.migrating import check_major
 from drumline.stores.postgres.part import PostgresPart
+from drumline.stores.postgres.schedules import PostgresFiring, PostgresSchedules
 from drumline.stores.postgres.sessions import Sessions
 from drumline.stores.postgres.settling import Settling
+from drumline.stores.postgres.shards import ShardDirectory, SlotEntries
 from drumline.stores.postgres.stats import Stats
 from drumline.stores.postgres.submitting import Submitting
 from drumline.stores.postgres.sweeping import Sweeping
@@ -35,8 +38,16 @@ class PostgresStore(
         PostgresPart.__init__(self, database, clock)
         self.jobs = PostgresJobs(database, clock, self._lanes, self._following)
         SharedParts.__init__(self, database, clock, self._lanes, following=self._following, jobs=self.jobs)
-        self.firing = Firing(database, clock, self._lanes, jobs=self.jobs, control=self.control, submit=self.submit_in)
+        self.limits = PostgresFlowLimits(database, clock, self._lanes)
+        self.limit_shares = LimitShares(database, clock, self._lanes)
+        self.schedules = PostgresSchedules(database, clock, self._lanes)
+        self.firing = PostgresFiring(
+            database, clock, self._lanes, jobs=self.jobs, control=self.control, submit=self.submit_in
+        )
         self.sessions = Sessions(database, clock, self._lanes, self._following, self._cursors)
+        self.shards = ShardDirectory(database, clock, self._lanes)
+        self.drainage = Drainage(database, clock, self._lanes)
+        self.slots = SlotEntries(database, clock, self._lanes)
         self.stats = Stats(database, clock, self._lanes)
         self.events = EventLog(database, clock, self._lanes, ACT_OF)
 

@@ -1,27 +1,31 @@
 """Bringing tasks in."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import asyncpg
 from msgspec import Raw
 
 from drumline.core.clock import Instant
-from drumline.core.errors import KeyReused
-from drumline.core.ids import SessionId, TaskId
+from drumline.core.errors import KeyReused, Moved
+from drumline.core.ids import SessionId, TaskId, made_at
 from drumline.core.lease import Lease
+from drumline.core.slots import slot_of
 from drumline.core.state import Act
-from drumline.core.task import ClaimedTask, NewTask, Submitted, decode_options
+from drumline.core.task import ClaimedTask, NewTask, SubmitAnswer, Submitted, decode_options
 from drumline.ports.store import StoredLeased
 from drumline.stores.driver import Line, RowVanished, Transaction
 from drumline.stores.parts.expiry import note_expiries
 from drumline.stores.postgres.acts import NUMBER_OF, SUBMIT
 from drumline.stores.postgres.cursors import LanePosition
+from drumline.stores.postgres.failures import SlotClosed
 from drumline.stores.postgres.part import PostgresPart, column
 
 Key = tuple[str, str]
 """Tenant and idempotency key."""
-Answers = dict[TaskId, Submitted | KeyReused]
+Answers = dict[TaskId, SubmitAnswer]
+
+MOVED: Final = Moved("another shard takes new work of this slot; look at the map again")
 
 
 class Entries(NamedTuple):
@@ -53,7 +57,7 @@ class Submitting(PostgresPart):
         """Open a connection that knows the statements by which tasks come in."""
         await self._database.prepare(Line.SUBMIT, "lane_numbers", "submit_leased", "submit")
 
-    async def submit(self, tasks: Sequence[NewTask]) -> list[Submitted | KeyReused]:
+    async def submit(self, tasks: Sequence[NewTask]) -> list[SubmitAnswer]:
         """Store tasks durably, in order."""
         if not tasks:
             return []
@@ -63,6 +67,8 @@ class Submitting(PostgresPart):
         except asyncpg.UniqueViolationError:
             # These very tasks are there: an earlier answer to the same submission was lost.
             return await self._store_missing(entries)
+        except SlotClosed:
+            return await self._store_unmoved(entries)
 
     async def submit_leased(self, task: NewTask, *, session: SessionId, nonce: int) -> StoredLeased:
         """Store a task, leased to a session if that can be given it."""
@@ -84,6 +90,7 @@ class Submitting(PostgresPart):
                 nonce=nonce,
                 submit=SUBMIT,
                 claim=NUMBER_OF[Act.CLAIM],
+                **fence_of([task]),
                 now=self._now(),
             )
         except asyncpg.UniqueViolationError:
@@ -91,7 +98,7 @@ class Submitting(PostgresPart):
             # session may have repeated its claim and been given it, so nobody may hand it over a second time.
             ((_, due_at),) = await self._database.fetch(Line.SUBMIT, "stored_ids", repeat=True, ids=[task.id])
             return StoredLeased(Submitted(task.id, Instant(due_at)), None)
-        except asyncpg.DataError:
+        except (asyncpg.DataError, SlotClosed):
             # PostgreSQL cannot read all that is JSON: a worker whose words it cannot read is given nothing ahead.
             (stored,) = await self.submit([task])
             if not isinstance(stored, Submitted):
@@ -99,7 +106,7 @@ class Submitting(PostgresPart):
             return StoredLeased(stored, None)
         return StoredLeased(Submitted(task.id, Instant(now)), _claimed(task, nonce) if is_leased else None)
 
-    async def _store(self, entries: Entries) -> list[Submitted | KeyReused]:
+    async def _store(self, entries: Entries) -> list[SubmitAnswer]:
         if entries.are_plain:
             ((now,),) = await self._database.fetch(Line.SUBMIT, "submit", repeat=True, **self._task_columns(entries))
             return self._stored(entries, now)
@@ -128,8 +135,8 @@ class Submitting(PostgresPart):
         await note_expiries(transaction, entries.tasks)
         return int(now)
 
-    def _stored(self, entries: Entries, now: int) -> list[Submitted | KeyReused]:
-        answers: list[Submitted | KeyReused] = []
+    def _stored(self, entries: Entries, now: int) -> list[SubmitAnswer]:
+        answers: list[SubmitAnswer] = []
         at = Instant(now)
         for task, lane in zip(entries.tasks, entries.lanes, strict=True):
             run_at = task.run_at
@@ -161,18 +168,57 @@ class Submitting(PostgresPart):
         new = {(tenant, key) for tenant, key in rows}
         if len(new) == sum(task.idempotency_key is not None for task in tasks):
             return {}
-        found = await transaction.fetch("known_keys", tenants=[key[0] for key in keys], keys=[key[1] for key in keys])
-        return _answers(tasks, new, {(row[0], row[1]): (str(row[2]), row[3], row[4]) for row in found})
+        return _answers(tasks, new, await self._keys(transaction, keys))
 
-    async def _store_missing(self, entries: Entries) -> list[Submitted | KeyReused]:
-        ids = [task.id for task in entries.tasks]
-        rows = await self._database.fetch(Line.SUBMIT, "stored_ids", repeat=True, ids=ids)
-        answers: Answers = {TaskId(str(task)): Submitted(TaskId(str(task)), Instant(due_at)) for task, due_at in rows}
+    async def _store_missing(self, entries: Entries) -> list[SubmitAnswer]:
+        """Store those that are not stored yet, and answer for all."""
+        answers = await self._answers_stored(entries)
         missing = entries.without(answers)
         if missing.tasks:
-            stored = await self._store(missing)
+            try:
+                stored = await self._store(missing)
+            except SlotClosed:
+                return await self._store_unmoved(entries)
             answers |= {task.id: answer for task, answer in zip(missing.tasks, stored, strict=True)}
-        return [answers[task] for task in ids]
+        return [answers[task.id] for task in entries.tasks]
+
+    async def _store_unmoved(self, entries: Entries) -> list[SubmitAnswer]:
+        """Answer for what is stored already, by id or by key; store what is in open slots, and refuse the rest."""
+        answers = await self._answers_stored(entries)
+        answers |= await self._database.transact(
+            Line.SUBMIT, lambda transaction: self._answers_known(transaction, entries.without(answers)), repeat=True
+        )
+        left = entries.without(answers)
+        open_slots = await self._database.fetch(Line.SUBMIT, "open_slots", repeat=True, **fence_of(left.tasks))
+        routes = {(slot, version) for slot, version in open_slots}
+        answers |= {task.id: MOVED for task in left.tasks if (slot_of(task.id), task.slot_version) not in routes}
+        left = entries.without(answers)
+        if left.tasks:
+            try:
+                stored = await self._store(left)
+            except (SlotClosed, asyncpg.UniqueViolationError):  # just now: whoever sent them sends them again
+                stored = [MOVED] * len(left.tasks)
+            answers |= {task.id: answer for task, answer in zip(left.tasks, stored, strict=True)}
+        return [answers[task.id] for task in entries.tasks]
+
+    async def _answers_stored(self, entries: Entries) -> Answers:
+        """Return the answers for those that are stored already under their id."""
+        ids = [task.id for task in entries.tasks]
+        rows = await self._database.fetch(Line.SUBMIT, "stored_ids", repeat=True, ids=ids)
+        return {TaskId(str(task)): Submitted(TaskId(str(task)), Instant(due_at)) for task, due_at in rows}
+
+    async def _answers_known(self, transaction: Transaction, entries: Entries) -> Answers:
+        """Return the answers for those whose key is known, without noting any."""
+        keyed = [task for task in entries.tasks if task.idempotency_key is not None]
+        keys = sorted({(task.lane.tenant, task.idempotency_key or "") for task in keyed})
+        known = await self._keys(transaction, keys)
+        return _answers([task for task in keyed if (task.lane.tenant, task.idempotency_key) in known], set(), known)
+
+    async def _keys(self, transaction: Transaction, keys: Sequence[Key]) -> dict[Key, tuple[str, bytes, int]]:
+        """Return whose idempotency keys are, of those that are known."""
+        tenants, names = [tenant for tenant, _ in keys], [key for _, key in keys]
+        rows = await transaction.fetch("known_keys", tenants=tenants, keys=names)
+        return {(row[0], row[1]): (str(row[2]), row[3], row[4]) for row in rows}
 
     def _task_columns(self, entries: Entries) -> dict[str, Any]:
         tasks = entries.tasks
@@ -185,8 +231,23 @@ class Submitting(PostgresPart):
             **column("delays", [task.delay_ms for task in tasks]),
             "keys": [] if entries.are_keyless else [task.idempotency_key for task in tasks],
             "act": SUBMIT,
+            **fence_of(tasks),
             "now": self._now(),
         }
+
+
+def fence_of(tasks: Sequence[NewTask]) -> dict[str, Any]:
+    """Return what the fence is asked: each slot with the version it was routed by, and the time of its oldest id."""
+    oldest: dict[tuple[str, int], str] = {}
+    for task in tasks:
+        route = (task.id[20:23], task.slot_version)
+        if oldest.get(route, "~") > task.id:
+            oldest[route] = task.id
+    return {
+        "slots": [int(slot, 16) for slot, _ in oldest],
+        "versions": [version for _, version in oldest],
+        "oldest": [made_at(first) for first in oldest.values()],
+    }
 
 
 def _answers(tasks: Sequence[NewTask], new: set[Key], known: Mapping[Key, tuple[str, bytes, int]]) -> Answers:

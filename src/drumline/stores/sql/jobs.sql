@@ -426,7 +426,7 @@ RETURNING live.id, live.epoch
 -- name: tally (postgres)
 -- every act that ends tasks: count them in their jobs, which are locked. A job whose tasks have all ended has ended
 -- itself: it failed if a task did, or a job that it depends on; else it was cancelled if a task was; else it completed.
--- Then those who wait for it have to be told.
+-- Then those who wait for it have to be told, here and in other databases.
 --   :ids …  arrays of equal length, sorted by id, each once; :ended is the sum of the four before it
 -- GIVES the jobs as they are after it
 WITH clock AS MATERIALIZED (
@@ -470,7 +470,21 @@ rippled AS (
     SELECT job.id FROM job
     WHERE
         job.finished_at IS NOT NULL
-        AND (SELECT true FROM drumline.job_dep AS dep WHERE dep.needs_job = job.id AND NOT dep.is_done LIMIT 1)
+        AND (
+            SELECT true FROM drumline.job_dep AS dep
+            WHERE dep.needs_job = job.id AND NOT dep.is_done AND NOT dep.is_far
+            LIMIT 1
+        )
+),
+
+watched AS (
+    INSERT INTO drumline.watch_ripple (needs_job, job_id, life, status, name)
+    SELECT job.id, watch.job_id, watch.life, job.status, job.name
+    FROM job
+    CROSS JOIN LATERAL (
+        SELECT w.job_id, w.life FROM drumline.job_watch AS w WHERE w.needs_job = job.id OFFSET 0
+    ) AS watch
+    WHERE job.finished_at IS NOT NULL
 )
 
 SELECT
@@ -521,13 +535,13 @@ LIMIT 100
 -- name: jobs_waiting_for (postgres)
 -- ripple: jobs that wait for another.
 SELECT waiting.job_id
-FROM (SELECT dep.job_id FROM drumline.job_dep AS dep WHERE dep.needs_job = :needed::uuid AND NOT dep.is_done OFFSET 0) AS waiting
+FROM (SELECT dep.job_id FROM drumline.job_dep AS dep WHERE dep.needs_job = :needed::uuid AND NOT dep.is_done AND NOT dep.is_far OFFSET 0) AS waiting
 ORDER BY waiting.job_id
 LIMIT :limit::int4
 
 -- name: jobs_waiting_for (sqlite)
 -- ripple: jobs that wait for another.
-SELECT job_id FROM job_dep WHERE needs_job = :needed AND NOT is_done ORDER BY job_id LIMIT :limit
+SELECT job_id FROM job_dep WHERE needs_job = :needed AND NOT is_done AND NOT is_far ORDER BY job_id LIMIT :limit
 
 -- name: delete_ripple
 -- ripple: everybody has been told.
@@ -542,7 +556,7 @@ RETURNING job_id
 
 -- name: job_needs_less
 -- ripple: a job waits for one job less.
-UPDATE drumline.job SET pending_jobs = pending_jobs - 1 WHERE id = :job::uuid
+UPDATE drumline.job SET pending_jobs = pending_jobs - 1, version = version + 1 WHERE id = :job::uuid
 
 -- name: fail_job
 -- ripple: a job fails because of another. Its tasks are skipped in the same transaction.
@@ -580,9 +594,9 @@ FOR SHARE
 -- name: insert_deps
 -- submit: which jobs wait for which.
 --   :jobs …  arrays of equal length
-INSERT INTO drumline.job_dep (job_id, needs_job, is_done)
-SELECT g.job, g.needed, g.is_done
-FROM unnest(:jobs::uuid [], :needed::uuid [], :done::bool []) AS g (job, needed, is_done)
+INSERT INTO drumline.job_dep (job_id, needs_job, is_done, is_far)
+SELECT g.job, g.needed, g.is_done, g.is_far
+FROM unnest(:jobs::uuid [], :needed::uuid [], :done::bool [], :far::bool []) AS g (job, needed, is_done, is_far)
 
 -- name: insert_edges
 -- submit: which tasks need which.
@@ -739,8 +753,9 @@ FROM (
 )
 
 -- name: mark_deps
--- resume: which of the jobs that a job depends on keep it waiting; the others do not.
-UPDATE drumline.job_dep SET is_done = NOT (needs_job = any(:pending::uuid [])) WHERE job_id = :job::uuid
+-- resume: which of the jobs that a job depends on keep it waiting; the others do not. Its waits are registered anew.
+UPDATE drumline.job_dep SET is_done = NOT (needs_job = any(:pending::uuid [])), is_registered = false
+WHERE job_id = :job::uuid
 
 -- name: revive_job
 -- resume, retry in a job: the job goes on; what came back to life has not ended.
@@ -753,6 +768,7 @@ SET
     pending_jobs = :pending_jobs::int4,
     status = CASE WHEN :pending_jobs > 0 OR job.started_at IS NULL THEN 1 ELSE 2 END,
     version = job.version + 1,
+    life = job.life + 1,
     finished_at = NULL,
     failed_by = NULL,
     reason = NULL,

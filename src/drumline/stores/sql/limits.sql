@@ -1,6 +1,7 @@
 -- name: limits
 -- limits: those of a tenant, or all.
-SELECT f.id, f.tenant, f.name, f.queue, f.task, f.keyed_by, f.max_concurrent, f.rate, f.period_ms, f.created_at
+SELECT f.id, f.tenant, f.name, f.queue, f.task, f.keyed_by, f.max_concurrent, f.rate, f.period_ms, f.created_at,
+    f.split
 FROM drumline.flow_limit AS f
 WHERE :tenant::text IS NULL OR f.tenant = :tenant
 ORDER BY f.tenant, f.name
@@ -284,9 +285,11 @@ FROM (
 )
 
 -- name: insert_slots
--- claim, set a limit: note what was started under limits.
+-- claim, set a limit: note what was started under limits; what has no time was started now.
 INSERT INTO drumline.slot (limit_id, limit_key, task_id, epoch, started_at)
-SELECT g.limit_id, g.limit_key, g.task_id, g.epoch, g.started_at
+SELECT
+    g.limit_id, g.limit_key, g.task_id, g.epoch,
+    coalesce(g.started_at, coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8))
 FROM unnest(:limits::int4 [], :keys::int4 [], :tasks::uuid [], :epochs::int4 [], :started_at::int8 [])
     AS g (limit_id, limit_key, task_id, epoch, started_at)
 WHERE true

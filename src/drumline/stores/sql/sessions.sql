@@ -11,6 +11,28 @@ INSERT INTO session (id, spec, opened_at, beat_at, last_beat_at) VALUES (:sessio
 ON CONFLICT DO NOTHING
 RETURNING id
 
+-- name: ensure_session (postgres)
+-- ensure a session: register it, or open it again if it was reaped. The beat number rises by two: a reaper that has
+-- watched the old one sees a sign of life, and what was claimed before is released, since `held` does not list it.
+INSERT INTO drumline.session AS s (id, spec, opened_at, beat_at)
+SELECT :session::int8, :spec::text, clock.now, clock.now
+FROM (SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now) AS clock
+ON CONFLICT (id) DO UPDATE
+SET
+    closed_at = NULL, is_dead = false, spec = excluded.spec,
+    beat = s.beat + 2, beat_at = excluded.beat_at, held = '{}'
+WHERE s.is_dead
+RETURNING s.id
+
+-- name: ensure_session (sqlite)
+INSERT INTO session (id, spec, opened_at, beat_at, last_beat_at) VALUES (:session, :spec, :now, :now, :now)
+ON CONFLICT (id) DO UPDATE
+SET
+    closed_at = NULL, is_dead = 0, spec = excluded.spec,
+    beat = session.beat + 2, beat_at = :now, last_beat_at = :now, held = '[]'
+WHERE session.is_dead
+RETURNING id
+
 -- name: change_session (postgres)
 -- change a session: what it serves from now on.
 UPDATE drumline.session

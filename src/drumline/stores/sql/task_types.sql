@@ -13,13 +13,23 @@ CROSS JOIN (SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) *
 
 -- name: publish_types
 -- publish types: keep what a worker declares. The last to publish a type wins; one that says nothing of defaults leaves
--- them as they are. What is the same is written again only now and then.
+-- them as they are. What is the same is written again only now and then, and not locked either: the workers of a fleet
+-- that starts would wait for each other's commits.
 INSERT INTO drumline.task_type AS kept (changed_at, published_at, tenant, name, defaults, schema)
 SELECT clock.now, clock.now, :tenant::text, given.name, given.defaults, given.schema
 FROM
     unnest(:names::text [], :defaults::text [], :schemas::text []) AS given (name, defaults, schema),
     (SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now) AS clock
-WHERE true
+WHERE NOT EXISTS (
+    SELECT 1
+    FROM drumline.task_type AS same
+    WHERE
+        same.tenant = :tenant
+        AND same.name = given.name
+        AND same.defaults IS NOT DISTINCT FROM coalesce(given.defaults, same.defaults)
+        AND same.schema IS NOT DISTINCT FROM given.schema
+        AND same.published_at >= clock.now - 3600000
+)
 ON CONFLICT (tenant, name) DO UPDATE SET
 defaults = coalesce(excluded.defaults, kept.defaults),
 former_schema = CASE
@@ -36,6 +46,7 @@ WHERE
     kept.defaults IS DISTINCT FROM coalesce(excluded.defaults, kept.defaults)
     OR kept.schema IS DISTINCT FROM excluded.schema
     OR kept.published_at < excluded.published_at - 3600000
+RETURNING kept.name
 
 -- name: trim_types
 -- trim types: those of a tenant beyond so many, published longest ago.

@@ -227,7 +227,7 @@ class Database:
             finally:
                 connection.execute("COMMIT")
         except (sqlite3.Error, UnicodeEncodeError, OverflowError) as error:
-            raise _translated(error) from error
+            raise translated(error) from error
 
     def _write_until_closed(self) -> None:
         while (group := self._next_group()) is not None:
@@ -258,14 +258,14 @@ class Database:
             connection.execute("BEGIN IMMEDIATE")
         except (sqlite3.Error, Unavailable) as error:
             # No act is to blame, and one by one each would wait for the lock as long again.
-            return [(waiting, _translated(error)) for waiting in group]
+            return [(waiting, translated(error)) for waiting in group]
         try:
             outcomes = [(waiting, waiting.act(connection)) for waiting in group]
             connection.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 - whatever an act raised belongs to its caller
             self._roll_back(connection)
             if len(group) == 1:
-                return [(group[0], _translated(error))]
+                return [(group[0], translated(error))]
             return [outcome for waiting in group for outcome in self._commit([waiting])]
         return outcomes
 
@@ -320,7 +320,7 @@ def _resolve_all(outcomes: list[tuple[_Waiting[Any], Any]]) -> None:
         waiting.resolve(outcome)
 
 
-def _translated(error: Exception) -> Exception:
+def translated(error: Exception) -> Exception:
     """Turn the driver's errors about the file or the disk into `Unavailable`; the rest are bugs and stay."""
     if isinstance(error, sqlite3.OperationalError | sqlite3.DatabaseError) and not isinstance(
         error, sqlite3.IntegrityError | sqlite3.ProgrammingError

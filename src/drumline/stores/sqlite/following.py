@@ -70,4 +70,5 @@ class SqliteFollowing(JobFollowing):
         jobs = [job_row(row) for row in rows]
         if ended := [job.id for job in jobs if job.has_ended]:
             await transaction.fetch("insert_ripples", ids=ended)
+            await transaction.fetch("insert_ripples_of_watched", ids=ended)
         return jobs

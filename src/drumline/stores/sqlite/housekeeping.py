@@ -24,7 +24,7 @@ class Housekeeping(SqlitePart):
 
     async def migrate(self) -> None:
         """Bring the schema to this version; safe to run anywhere, any number of times."""
-        await self._database.write(_migrate)
+        await self._database.write(migrate)
 
     async def prune(self, *, ended_before: Instant, limit: int) -> int:
         """Delete up to `limit` tasks that ended before a time, with all that belongs to them; return how many."""
@@ -63,7 +63,8 @@ class Housekeeping(SqlitePart):
         await self._database.close()
 
 
-def _migrate(connection: sqlite3.Connection) -> None:
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the schema to this version, inside a transaction."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     known = migrations("drumline.stores.sqlite")
     newest = known[-1][0]
@@ -138,6 +139,7 @@ def _prune_jobs(connection: sqlite3.Connection, before: Instant, jobs: list[str]
         connection.execute(SQL["delete_edges"], {"ids": batch_of(tasks)})
         _delete(connection, tasks)
         connection.execute(SQL["delete_deps"], {"job": job})
+        connection.execute(SQL["delete_watches"], {"job": job})
         connection.execute(SQL["delete_job"], {"job": job})
         pruned += len(tasks)
     return pruned

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from drumline.core.clock import Clock, Instant
+from drumline.core.job import NewJob
 from drumline.core.state import State
 from drumline.core.task import Lane
 from drumline.stores.driver import Transaction
@@ -25,7 +26,9 @@ class SqliteJobs(Jobs):
     async def _know_lanes(self, lanes: Iterable[Lane]) -> None:
         """Do nothing: lanes get their numbers in the transaction."""
 
-    async def _insert_members(self, transaction: Transaction, members: Sequence[Member]) -> Instant:
+    async def _insert_members(
+        self, transaction: Transaction, members: Sequence[Member], _jobs: Sequence[NewJob]
+    ) -> Instant:
         connection, now = connection_of(transaction), self._clock.now()
         wide: list[tuple[object, ...]] = []
         live: list[tuple[object, ...]] = []

@@ -4,16 +4,15 @@ import sqlite3
 from collections.abc import Sequence
 
 from drumline.core.clock import Clock, Instant
-from drumline.core.codec import decode
 from drumline.core.dead_letter import POISON
 from drumline.core.event import worker_reaped
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
-from drumline.core.session import Beat, BeatReply, SessionSpec
+from drumline.core.session import Beat, BeatReply
 from drumline.core.state import Act, State
 from drumline.ports.store import Hint, Reaped
-from drumline.stores.parts.sessions import SessionTables
+from drumline.stores.parts.sessions import SessionTables, told_specs
 from drumline.stores.sqlite.batches import batch_of, tell_facts
 from drumline.stores.sqlite.database import Database
 from drumline.stores.sqlite.following import SqliteFollowing
@@ -49,7 +48,7 @@ class Sessions(SessionTables):
         now = self._now()
         row = connection.execute(SQL["reap_session"], {"session": session, "beat": beat, "now": now}).fetchone()
         if row is not None:
-            tell_facts(connection, now, [worker_reaped(session, decode(row[0], SessionSpec))])
+            tell_facts(connection, now, [worker_reaped(session, spec) for spec in told_specs([row])])
         return row is not None
 
     def _beat(self, connection: sqlite3.Connection, beat: Beat) -> BeatReply:

@@ -6,6 +6,8 @@ from typing import Self
 
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.metrics import Metrics
+from drumline.stores.lone_limits import LoneLimitShares
+from drumline.stores.lone_shard import LoneDrainage, LoneShard
 from drumline.stores.parts.events import EventLog
 from drumline.stores.shared import SharedParts
 from drumline.stores.sqlite.database import Database
@@ -37,6 +39,9 @@ class SqliteStore(
             database, clock, self._lanes, jobs=self.jobs, control=self.control, submit=self.submit_in
         )
         self.sessions = Sessions(database, clock, self._lanes, self._following)
+        self.shards = self.slots = LoneShard()
+        self.drainage = LoneDrainage()
+        self.limit_shares = LoneLimitShares()
         self.stats = Stats(database, clock, self._lanes)
         self.events = EventLog(database, clock, self._lanes, ACT_OF)
 

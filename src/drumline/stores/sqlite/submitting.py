@@ -10,7 +10,7 @@ from drumline.core.errors import KeyReused
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.session import SessionSpec
 from drumline.core.state import Act, State
-from drumline.core.task import NewTask, Submitted
+from drumline.core.task import NewTask, SubmitAnswer, Submitted
 from drumline.ports.store import ClaimRequest, StoredLeased
 from drumline.stores.driver import Transaction
 from drumline.stores.parts.expiry import note_expiries
@@ -30,7 +30,7 @@ class Submitting(Claiming):
     async def prepare(self) -> None:
         """Have everything ready since the store was opened."""
 
-    async def submit(self, tasks: Sequence[NewTask]) -> list[Submitted | KeyReused]:
+    async def submit(self, tasks: Sequence[NewTask]) -> list[SubmitAnswer]:
         """Store tasks durably, in order."""
         return await self._database.write(lambda connection: self._submit(connection, tasks))
 
@@ -55,9 +55,9 @@ class Submitting(Claiming):
         answers = self._submit(connection_of(transaction), tasks)
         return [answer.due_at for answer in answers if isinstance(answer, Submitted)]
 
-    def _submit(self, connection: sqlite3.Connection, tasks: Sequence[NewTask]) -> list[Submitted | KeyReused]:
+    def _submit(self, connection: sqlite3.Connection, tasks: Sequence[NewTask]) -> list[SubmitAnswer]:
         now = self._now()
-        answers: list[Submitted | KeyReused] = []
+        answers: list[SubmitAnswer] = []
         wide: list[tuple[object, ...]] = []
         live: list[tuple[object, ...]] = []
         for task in tasks:

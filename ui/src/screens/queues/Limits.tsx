@@ -55,7 +55,7 @@ export function Limits() {
               <th scope="row">{limit.name}</th>
               <td>{subjectOf(limit)}</td>
               <td>{limit.max_concurrent?.toLocaleString("en") ?? "any number"}</td>
-              <td>{limit.running.toLocaleString("en")}</td>
+              <td title={sharesOf(limit)}>{limit.running.toLocaleString("en")}</td>
               <td>{limit.rate ? rateOf(limit.rate) : "any"}</td>
               <td>{limit.key ?? "–"}</td>
               <td>
@@ -101,6 +101,19 @@ function rateOf(rate: string): string {
 function subjectOf({ queue, task }: LimitBody): string {
   if (queue && task) return `${task} in ${queue}`;
   return queue ? `the queue ${queue}` : (task ?? "everything");
+}
+
+/** What each shard runs of what it may, where there are several. */
+function sharesOf({ shards }: LimitBody): string | undefined {
+  if (shards.length === 0) return undefined;
+  return shards
+    .map((each) => {
+      if (each.running === null) return `${each.shard}: not reached`;
+      return each.max_concurrent === null
+        ? `${each.shard}: ${each.running}`
+        : `${each.shard}: ${each.running} of ${each.max_concurrent}`;
+    })
+    .join("\n");
 }
 
 function LimitSheet({ of, onClose }: { of: LimitBody | null; onClose: () => void }) {

@@ -203,6 +203,7 @@ function factsOf(task: TaskBody): Fact[] {
         fired <Time at={task.fire_time} />
       </Link>,
     ]);
+  if (task.shard) facts.push(["Shard", task.shard]);
   if (task.timeout) facts.push(["Timeout", `${task.timeout} s`]);
   if (task.expires_at) facts.push(["Expires", <Time key="expires" at={task.expires_at} />]);
   if (task.idempotency_key) facts.push(["Idempotency key", <code key="key">{task.idempotency_key}</code>]);

@@ -125,9 +125,12 @@ FROM released
 -- submit: store the tasks of new jobs; those that need others, or whose job waits, are blocked.
 --   :ids …   arrays of equal length
 --   :act     the number of the act, for the outbox
+--   :slots …  the fence, as in submit
 -- GIVES the time of the submission; a task without run_at is due its delay after it, unless it is blocked
 WITH clock AS MATERIALIZED (
-    SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
+    SELECT
+        coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now,
+        drumline.fence(:slots::int4 [], :versions::int4 [], :oldest::int8 [])
 ),
 
 given AS MATERIALIZED (

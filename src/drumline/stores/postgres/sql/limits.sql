@@ -43,7 +43,8 @@ CROSS JOIN limited AS l
 
 -- name: lock_limits
 -- claim: lock limits, in the order of their numbers: whoever claims under the same ones waits, and sees what was claimed.
-SELECT f.id, f.tenant, f.name, f.queue, f.task, f.keyed_by, f.max_concurrent, f.rate, f.period_ms, f.created_at
+SELECT f.id, f.tenant, f.name, f.queue, f.task, f.keyed_by, f.max_concurrent, f.rate, f.period_ms, f.created_at,
+    f.split
 FROM drumline.flow_limit AS f
 WHERE f.id = any(:limits::int4 [])
 ORDER BY f.id

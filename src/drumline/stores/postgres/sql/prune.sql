@@ -139,6 +139,10 @@ deps AS (
     DELETE FROM drumline.job_dep AS dep WHERE dep.job_id = any(:ids)
 ),
 
+watches AS (
+    DELETE FROM drumline.job_watch AS watch WHERE watch.needs_job = any(:ids)
+),
+
 jobs AS (
     DELETE FROM drumline.job WHERE job.id = any(:ids)
 )

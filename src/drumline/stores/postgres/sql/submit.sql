@@ -2,9 +2,12 @@
 -- submit: store tasks and let them wait to be claimed.
 --   :ids … :keys   arrays of equal length; an empty one means that :usual_… holds for each task, or that none has a key
 --   :act           the number of the act, for the outbox
+--   :slots …       the fence: raises DL001 unless these slots are open here
 -- GIVES the time of the submission; a task without run_at is due its delay after it
 WITH clock AS MATERIALIZED (
-    SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
+    SELECT
+        coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now,
+        drumline.fence(:slots::int4 [], :versions::int4 [], :oldest::int8 [])
 ),
 
 wide AS (
@@ -58,9 +61,12 @@ RETURNING at
 --   fence       epoch 1, and the nonce of the claim that waits
 -- The session has to be open, not draining, and able to run the task by its own word; the queue must not be paused, and no
 -- flow limit may concern the lane. Else the task is queued, as by submit.
+--   :slots …    the fence, as in submit
 -- GIVES the time of the submission, and whether the task is leased
 WITH clock AS MATERIALIZED (
-    SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
+    SELECT
+        coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now,
+        drumline.fence(:slots::int4 [], :versions::int4 [], :oldest::int8 [])
 ),
 
 taker AS MATERIALIZED (
@@ -161,3 +167,9 @@ CROSS JOIN LATERAL (
 -- name: stored_ids
 -- submit: which of these tasks are stored already, because an earlier answer was lost.
 SELECT task.id, task.due_at FROM drumline.task WHERE task.id = any(:ids::uuid [])
+
+-- name: open_slots
+-- submit: which of these slots are open here, after a batch met the fence. A hint: what is stored next meets it again.
+SELECT g.slot, g.version
+FROM unnest(:slots::int4 [], :versions::int4 [], :oldest::int8 []) AS g (slot, version, oldest)
+WHERE drumline.is_open(g.slot, g.version, g.oldest)

@@ -30,7 +30,19 @@ RETURNING id, lane, due_at, epoch
 --   :ids  JSON list
 INSERT INTO job_ripple (job_id)
 SELECT given.value FROM json_each(:ids) AS given
-WHERE EXISTS (SELECT 1 FROM job_dep WHERE job_dep.needs_job = given.value AND NOT job_dep.is_done)
+WHERE
+    EXISTS (
+        SELECT 1 FROM job_dep WHERE job_dep.needs_job = given.value AND NOT job_dep.is_done AND NOT job_dep.is_far
+    )
+
+-- name: insert_ripples_of_watched
+-- every act that ends jobs: jobs of other databases that wait for them have to be told.
+--   :ids  JSON list
+INSERT INTO watch_ripple (needs_job, job_id, life, status, name)
+SELECT job.id, job_watch.job_id, job_watch.life, job.status, job.name
+FROM json_each(:ids) AS given
+CROSS JOIN job ON given.value = job.id
+CROSS JOIN job_watch ON job.id = job_watch.needs_job
 
 -- name: insert_job_tasks
 -- submit: how tasks hang together with the others of their job.

@@ -64,6 +64,10 @@ DELETE FROM task_edge WHERE parent IN (SELECT value FROM json_each(:ids))
 -- prune: what a job depended on. Those who depend on it have been told, and keep its id.
 DELETE FROM job_dep WHERE job_id = :job
 
+-- name: delete_watches
+-- prune: jobs of other databases that waited for a job. The ripples that were written for them stay.
+DELETE FROM job_watch WHERE needs_job = :job
+
 -- name: delete_job
 -- prune: a job whose tasks have gone.
 DELETE FROM job WHERE id = :job

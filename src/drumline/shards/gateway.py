@@ -1,0 +1,405 @@
+"""All shards as a worker sees them: one gateway, with a session of the same id in each.
+
+A shard that is away costs its own tasks only: others are claimed, beaten for and settled meanwhile.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from random import SystemRandom
+from typing import Any, Final, TypeVar
+
+from msgspec.structs import replace
+
+from drumline.core.attempt import ProgressNote
+from drumline.core.errors import DrumlineError, Fenced, NotFound, Overloaded, Unavailable
+from drumline.core.ids import SessionId, TaskId, session_text
+from drumline.core.lease import Lease
+from drumline.core.session import Beat, BeatReply, SessionSpec, Stops
+from drumline.core.task import ClaimedTask
+from drumline.engine.gateway import LocalGateway
+from drumline.ports.gateway import NOTHING_HELD, Acknowledged, Report
+from drumline.ports.store import Artifact, LogChunk
+from drumline.shards.claim import ClaimTerms, ShardedClaim
+from drumline.shards.claim_order import ClaimOrders
+from drumline.shards.lease_homes import LeaseHomes
+from drumline.shards.shard_set import Shard, ShardSet
+
+T = TypeVar("T")
+Item = TypeVar("Item")
+
+SHARD_SECONDS: Final = 10.0
+"""Seconds after which a shard that does not answer a report counts as away; the report is repeated."""
+OPEN_SECONDS: Final = 3.0
+"""The same for opening a session."""
+BEAT_SECONDS: Final = 2.0
+"""The same for a heartbeat, whose sender waits four seconds for the answers of all."""
+PASSING: Final = (Unavailable, Overloaded)
+
+_random = SystemRandom()
+
+
+class ShardedGateway:
+    """`ports.gateway.ServerGateway` over the engines of all shards."""
+
+    def __init__(self, shards: ShardSet) -> None:
+        self._shards = shards
+        self._lone = LocalGateway(shards.directory.engine)
+        """The gateway while there is one shard."""
+        self._homes = LeaseHomes(shards)
+        self._orders = ClaimOrders()
+        self._claims: set[ShardedClaim] = set()
+        self._slow: set[asyncio.Task[Any]] = set()
+        """Calls of shards that were not waited for to the end."""
+        self._was_lone = shards.is_lone
+        shards.on_change(self._shards_changed)
+
+    async def open_session(self, spec: SessionSpec) -> SessionId:
+        """Register in every shard that can be reached; the first of them, mostly the directory, tells of the worker."""
+        if self._shards.is_lone:
+            return await self._lone.open_session(spec)
+        session = SessionId(_random.getrandbits(63))
+        shards, answer = list(self._shards), Unavailable("no shard can be reached")
+        while shards:
+            first = shards.pop(0)
+            opened = await self._in_each(
+                [first], lambda shard: shard.engine.sessions.open(spec, session), seconds=OPEN_SECONDS
+            )
+            told = opened[first.name]
+            if not isinstance(told, DrumlineError):
+                await self._in_each(shards, lambda shard: self._ensure(shard, session, spec), seconds=OPEN_SECONDS)
+                return session
+            if not isinstance(told, Unavailable):
+                raise told
+            answer = told
+        raise answer
+
+    async def spec(self, session: SessionId) -> SessionSpec:
+        """Return what a session can run, or raise `NotFound` if it is open in no shard that can be reached."""
+        for shard in self._shards:
+            known = shard.engine.sessions.known(session)
+            if known is not None:
+                return known
+        error: DrumlineError | None = None
+        for shard in self._shards:
+            try:
+                return await shard.engine.sessions.spec(session)
+            except NotFound as unknown:
+                error = unknown
+            except Unavailable as away:
+                self._shards.note_away(shard.name)
+                error = error or away
+        raise error or NotFound(f"worker {session_text(session)} has no open session", field="session")
+
+    async def claim(
+        self,
+        session: SessionId,
+        *,
+        limit: int,
+        wait: float,
+        held: Mapping[str, int] = NOTHING_HELD,
+        queues: tuple[str, ...] | None = None,
+    ) -> Sequence[ClaimedTask]:
+        """Return up to `limit` tasks, waiting up to `wait` seconds for the first."""
+        if self._shards.is_lone:
+            return await self._lone.claim(session, limit=limit, wait=wait, held=held, queues=queues)
+        try:
+            spec = await self.spec(session)
+        except NotFound:
+            return ()
+        self.note_held(session, held)
+        if queues is not None:
+            spec = replace(spec, queues=queues)
+        return await self.claim_as(session, spec, limit=limit, wait=wait)
+
+    async def claim_as(
+        self,
+        session: SessionId,
+        spec: SessionSpec,
+        *,
+        limit: int,
+        wait: float,
+        nonce: int | None = None,
+        again: bool = False,
+    ) -> Sequence[ClaimedTask]:
+        """Return up to `limit` tasks that `spec` says the session can run; `nonce` names the claim in every shard."""
+        if self._shards.is_lone:
+            return await self._lone.claim_as(session, spec, limit=limit, wait=wait, nonce=nonce, again=again)
+        name = _random.getrandbits(63) if nonce is None else nonce
+        terms = ClaimTerms(session=session, spec=spec, limit=limit, nonce=name)
+        claim = ShardedClaim(
+            self._shards,
+            terms,
+            self._orders.of(spec),
+            self._homes,
+            is_open=lambda shard: self._is_open(shard, session, spec),
+        )
+        self._claims.add(claim)
+        try:
+            if again and (taken := await claim.repeat()):
+                return taken
+            return await claim.run(wait)
+        finally:
+            claim.leave()
+            self._claims.discard(claim)
+
+    def note_held(self, session: SessionId, held: Mapping[str, int]) -> None:
+        """Note how many tasks of each tenant a worker says it holds, in all shards together."""
+        for shard in self._shards:
+            shard.engine.claims.note_held(session, held)
+
+    async def change_session(self, session: SessionId, *, queues: tuple[str, ...], capacity: int) -> None:
+        """Say what the worker serves from now on."""
+        await self._in_any(
+            lambda shard: LocalGateway(shard.engine).change_session(session, queues=queues, capacity=capacity)
+        )
+
+    async def close_session(self, session: SessionId) -> None:
+        """Leave in order; a shard that is away reaps the session later."""
+        await self._in_any(lambda shard: LocalGateway(shard.engine).close_session(session))
+
+    async def beat(self, beat: Beat) -> BeatReply:
+        """Say what is held, each shard its own, and learn what was lost or should stop.
+
+        The session is open if one shard says so. Where it was reaped, the leases are lost and it is opened again.
+        """
+        if self._shards.is_lone:
+            return await self._lone.beat(beat)
+        homes = dict(zip(beat.held, await self._homes.of(beat.held), strict=True))
+        replies = await self._in_each(
+            self._shards,
+            lambda shard: LocalGateway(shard.engine).beat(
+                Beat(session=beat.session, held=tuple(lease for lease in beat.held if homes[lease] == shard.name))
+            ),
+            seconds=BEAT_SECONDS,
+        )
+        told = {name: reply for name, reply in replies.items() if not isinstance(reply, DrumlineError)}
+        if not told:
+            raise _first_error(replies)
+        if not any(reply.is_open for reply in told.values()):
+            return BeatReply(is_open=False, lost=tuple(lease.task for lease in beat.held))
+        await self._open_again(beat.session, [name for name, reply in told.items() if not reply.is_open])
+        return BeatReply(
+            is_open=True,
+            lost=await self._really_lost(homes, {task for reply in told.values() for task in reply.lost}),
+            cancelled=tuple(task for reply in told.values() for task in reply.cancelled),
+            should_drain=any(reply.should_drain for reply in told.values()),
+        )
+
+    async def stops(self, session: SessionId, held: Sequence[Lease], *, wait: float) -> Stops:
+        """Return which attempts should stop now, waiting until there may be some in any shard."""
+        if self._shards.is_lone:
+            return await self._lone.stops(session, held, wait=wait)
+        parts = await self._by_home(held, held)
+        if not parts:
+            return await LocalGateway(self._shards.directory.engine).stops(session, (), wait=wait)
+        asking = [
+            asyncio.create_task(
+                LocalGateway(shard.engine).stops(session, part, wait=wait), name=f"stops in {shard.name}"
+            )
+            for name, part in parts.items()
+            if (shard := self._reachable(name)) is not None
+        ]
+        return await _first_stops(asking)
+
+    async def settle(self, reports: Sequence[Report]) -> Sequence[Acknowledged]:
+        """Report ends of attempts; those whose shard is away are answered with `Unavailable`."""
+        if self._shards.is_lone:
+            return await self._lone.settle(reports)
+        return await self._settled(reports, lambda shard, part: LocalGateway(shard.engine).settle(part))
+
+    async def join(self, reports: Sequence[Report]) -> Sequence[Acknowledged]:
+        """Report ends of attempts, together with those of other workers that come at the same time."""
+        if self._shards.is_lone:
+            return await self._lone.join(reports)
+        return await self._settled(reports, lambda shard, part: LocalGateway(shard.engine).join(part))
+
+    async def append_log(self, chunks: Sequence[LogChunk]) -> Sequence[LogChunk]:
+        """Keep log output; return the pieces whose shard is away."""
+        if self._shards.is_lone:
+            return await self._lone.append_log(chunks)
+        leases = [Lease(chunk.task, chunk.epoch, chunk.nonce or 0) for chunk in chunks]
+        parts = await self._by_home(leases, chunks)
+        answers = await self._in_parts(parts, lambda shard, part: LocalGateway(shard.engine).append_log(part))
+        left: list[LogChunk] = []
+        for name, answer in answers.items():
+            if isinstance(answer, PASSING):
+                left += parts[name]
+            elif isinstance(answer, DrumlineError):
+                raise answer
+        return left
+
+    async def report_progress(self, notes: Sequence[ProgressNote]) -> None:
+        """Say how far attempts are; those whose shard is away are passed over."""
+        parts = await self._by_home([note.lease for note in notes], notes)
+        answers = await self._in_parts(parts, lambda shard, part: LocalGateway(shard.engine).report_progress(part))
+        _raise_if_all_failed(answers)
+
+    async def put_artifact(self, artifact: Artifact) -> None:
+        """Keep a file that a task made; `Fenced` if its attempt does not hold the task any more."""
+        lease = artifact.lease or Lease(artifact.task, 0, 0)
+        (name,) = await self._homes.of([lease])
+        await LocalGateway(self._shards.named(name).engine).put_artifact(artifact)
+
+    async def reveal(self, lease: Lease) -> Mapping[str, str] | None:
+        """Return the secrets that a task refers to, by name; None if it has none."""
+        (name,) = await self._homes.of([lease])
+        return await LocalGateway(self._shards.named(name).engine).reveal(lease)
+
+    async def _settled(
+        self, reports: Sequence[Report], settle: Callable[[Shard, Sequence[Report]], Awaitable[Sequence[Acknowledged]]]
+    ) -> list[Acknowledged]:
+        homes = await self._homes.of([report.lease for report in reports])
+        answers = await self._settled_at(reports, homes, settle)
+        tried = {n: {homes[n]} for n, answer in enumerate(answers) if isinstance(answer, Fenced)}
+        if tried:
+            await self._homes.refresh()  # perhaps the map was old, and the shard that refused never had the task
+        while places := {
+            n: name for n, asked in tried.items() if (name := self._homes.another(reports[n].lease, asked))
+        }:
+            told = await self._settled_at([reports[n] for n in places], list(places.values()), settle)
+            for (n, name), answer in zip(places.items(), told, strict=True):
+                tried[n].add(name)
+                if not isinstance(answer, Fenced):
+                    answers[n] = answer
+                    del tried[n]
+        return answers
+
+    async def _settled_at(
+        self,
+        reports: Sequence[Report],
+        homes: Sequence[str],
+        settle: Callable[[Shard, Sequence[Report]], Awaitable[Sequence[Acknowledged]]],
+    ) -> list[Acknowledged]:
+        places: defaultdict[str, list[int]] = defaultdict(list)
+        for n, name in enumerate(homes):
+            places[name].append(n)
+        parts = {name: [reports[n] for n in numbers] for name, numbers in places.items()}
+        answers: list[Acknowledged] = [None] * len(reports)
+        for name, told in (await self._in_parts(parts, settle)).items():
+            if isinstance(told, PASSING):
+                given: Sequence[Acknowledged] = [Unavailable(f"shard {name}: {told.message}")] * len(parts[name])
+            elif isinstance(told, DrumlineError):
+                raise told
+            else:
+                given = told
+            for n, answer in zip(places[name], given, strict=True):
+                answers[n] = answer
+        return answers
+
+    async def _really_lost(self, homes: Mapping[Lease, str], lost: set[TaskId]) -> tuple[TaskId, ...]:
+        """Return tasks whose leases are current in no shard."""
+        if not lost:
+            return ()
+        leases = [lease for lease in homes if lease.task in lost]
+        elsewhere = await self._homes.elsewhere(leases, [homes[lease] for lease in leases])
+        return tuple(dict.fromkeys(lease.task for lease in leases if lease not in elsewhere))
+
+    async def _open_again(self, session: SessionId, names: Sequence[str]) -> None:
+        """Open a session in shards where it is not open: they were added since, or have reaped it."""
+        if names:
+            spec = await self.spec(session)
+            shards = [shard for shard in self._shards if shard.name in names]
+            await self._in_each(shards, lambda shard: self._ensure(shard, session, spec), seconds=BEAT_SECONDS)
+
+    async def _is_open(self, shard: Shard, session: SessionId, spec: SessionSpec) -> bool:
+        """Tell whether a session is open in a shard; it is opened there if it never was, or was reaped."""
+        if shard.engine.sessions.known(session) is not None:
+            return True
+        try:
+            await shard.engine.sessions.spec(session)
+        except NotFound:
+            return await self._ensure(shard, session, spec)
+        return True
+
+    async def _ensure(self, shard: Shard, session: SessionId, spec: SessionSpec) -> bool:
+        return await shard.engine.sessions.ensure(session, replace(spec, is_copy=True))
+
+    async def _by_home(self, leases: Sequence[Lease], items: Sequence[Item]) -> dict[str, list[Item]]:
+        """Return items by the shards that hold their leases."""
+        parts: defaultdict[str, list[Item]] = defaultdict(list)
+        for name, item in zip(await self._homes.of(leases), items, strict=True):
+            parts[name].append(item)
+        return parts
+
+    async def _in_parts(
+        self, parts: Mapping[str, Sequence[Item]], call: Callable[[Shard, Sequence[Item]], Awaitable[T]]
+    ) -> dict[str, T | DrumlineError]:
+        """Call each shard with its part, all at once; return the answers and errors by shard."""
+        answers = dict.fromkeys(parts, Unavailable("cannot be reached"))
+        shards = [shard for name in parts if (shard := self._reachable(name)) is not None]
+        return answers | await self._in_each(shards, lambda shard: call(shard, parts[shard.name]))
+
+    async def _in_any(self, call: Callable[[Shard], Awaitable[None]]) -> None:
+        """Call all shards at once; raise if none could be reached."""
+        _raise_if_all_failed(await self._in_each(self._shards, call, seconds=BEAT_SECONDS))
+
+    async def _in_each(
+        self,
+        shards: "ShardSet | Sequence[Shard]",
+        call: Callable[[Shard], Awaitable[T]],
+        *,
+        seconds: float = SHARD_SECONDS,
+    ) -> dict[str, T | DrumlineError]:
+        """Call shards all at once; return the answers and errors by shard. One that is slow is left behind."""
+        calls = {shard.name: asyncio.create_task(_caught(call(shard)), name=f"call {shard.name}") for shard in shards}
+        if calls:
+            _, slow = await asyncio.wait(calls.values(), timeout=seconds)
+            for task in slow:  # it goes on: what it does may be half done
+                self._slow.add(task)
+                task.add_done_callback(self._slow.discard)
+        answers: dict[str, T | DrumlineError] = {}
+        for name, task in calls.items():
+            answer = task.result() if task.done() else Unavailable(f"does not answer within {seconds:g} s")
+            if isinstance(answer, Unavailable):
+                self._shards.note_away(name)
+            answers[name] = answer
+        return answers
+
+    def _reachable(self, name: str) -> Shard | None:
+        try:
+            return self._shards.named(name)
+        except (Unavailable, NotFound):
+            return None
+
+    def _shards_changed(self) -> None:
+        if not self._shards.is_lone and self._was_lone:
+            self._was_lone = False
+            self._shards.directory.engine.claims.end_waits()  # those who wait there should wait in all
+        for claim in self._claims:
+            claim.shards_changed()
+
+
+async def _caught(call: Awaitable[T]) -> T | DrumlineError:
+    try:
+        return await call
+    except DrumlineError as error:
+        return error
+
+
+async def _first_stops(asking: "list[asyncio.Task[Stops]]") -> Stops:
+    """Return what the first shard says that answers; raise if none does."""
+    left = set(asking)
+    error: BaseException = Unavailable("no shard can be reached")
+    try:
+        while left:
+            done, left = await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                error = task.exception() or error
+                if task.exception() is None:
+                    return task.result()
+    finally:
+        for task in left:
+            task.cancel()
+    raise error
+
+
+def _first_error(answers: Mapping[str, object]) -> DrumlineError:
+    return next(
+        (each for each in answers.values() if isinstance(each, DrumlineError)), Unavailable("no shard is known")
+    )
+
+
+def _raise_if_all_failed(answers: Mapping[str, object]) -> None:
+    if answers and all(isinstance(answer, DrumlineError) for answer in answers.values()):
+        raise _first_error(answers)

@@ -1,0 +1,1 @@
+"""The aggregates of `shards.store.ShardedStore`, each over several stores."""

@@ -1,0 +1,330 @@
+"""What a shard holds moves to the present owners of its slots: whole, once, and found all the time."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import asyncpg
+import pytest
+from msgspec.structs import replace
+
+from drumline.core.clock import Instant, ManualClock
+from drumline.core.errors import Conflict
+from drumline.core.ids import TaskId
+from drumline.core.job import JobStatus
+from drumline.core.shard_map import DIRECTORY
+from drumline.core.slots import SLOTS, slot_of
+from drumline.core.state import Act, State
+from drumline.core.task import Submitted, accept
+from drumline.ports.control import Change
+from drumline.ports.dead_letters import DeadLetterFilter
+from drumline.ports.drain import Activated, Copy, Held, TakeOut, job_key, schedule_name
+from drumline.ports.outputs import Artifact, LogChunk
+from drumline.ports.store import Changed, Store
+from drumline.scheduler.waits import WaitExchange
+from drumline.shards.drain import Drain
+from drumline.shards.forwarding import Forwarding
+from drumline.shards.service import ShardService
+from drumline.shards.shard_set import Shard
+from drumline.shards.store import ShardedStore
+from drumline.stores.postgres import PostgresStore
+from tests.factories import claim, claim_one, new_id, open_session, request, settle, state_of, submit
+from tests.job_factories import claim_keys, finish, job_of, job_view, run_all, states_in, submit_job
+from tests.postgres.polling import until
+from tests.schedule_factories import add, fire, get, runs_of
+from tests.shards.world import BOX, World, opened
+
+LETTERS = DeadLetterFilter()
+
+
+@pytest.fixture
+async def world(shard_urls: tuple[str, ...]) -> AsyncIterator[World]:
+    """Three databases; the directory has all slots, and what tests store in it."""
+    async with opened(shard_urls) as made:
+        for name, url in zip(("pg2", "pg3"), shard_urls[1:], strict=True):
+            await made.service.add(name, store_url=url)
+        yield made
+
+
+@pytest.fixture
+def store(world: World) -> Store:
+    return world.shards.directory.store
+
+
+def shard(world: World, name: str) -> Shard:
+    return world.shards.named(name)
+
+
+async def submitted(world: World) -> TaskId:
+    """Submit a task by the map."""
+    made = world.ids.next(None)
+    new = accept(request(), id=made, tenant="default")
+    answer = await world.router.join(replace(new, slot_version=world.ids.version(made)))
+    assert isinstance(answer, Submitted)
+    return answer.id
+
+
+@asynccontextmanager
+async def taken_key(store: PostgresStore, task: TaskId) -> AsyncIterator[None]:
+    """Let a key belong to a task that was submitted when the former one was forgotten."""
+    connection = await asyncpg.connect(store._database.url)
+    await connection.execute("INSERT INTO drumline.idempotency VALUES ('k', 'default', $1, 1, '')", task)
+    yield
+    await connection.close()
+
+
+async def move_slots(world: World, taker: str) -> None:
+    await world.shards.refresh()
+    await world.service.mover.move(dict.fromkeys(range(SLOTS), taker))
+
+
+async def drain(world: World, giver: str) -> int:
+    """Move all that can be moved, and return how many units that were."""
+    total = 0
+    while moved := (await Drain(world.shards).advance(shard(world, giver), limit=7)).moved:
+        total += moved
+    return total
+
+
+async def test_waiting_tasks_move_and_run_where_they_are_now(world: World, store: Store) -> None:
+    tasks = [await submit(store, tags=["a"], idempotency_key=f"k{n}", expires="1h") for n in range(10)]
+    before = await store.queries.get(tasks)
+    await move_slots(world, "pg2")
+
+    assert await drain(world, DIRECTORY) == 10
+
+    taker = shard(world, "pg2").store
+    assert await taker.queries.get(tasks) == before
+    assert await store.queries.get(tasks) == [None] * 10
+    assert await store.drainage.held() == Held()
+    session = await open_session(taker)
+    claimed = await claim(taker, session)
+    assert {each.lease.task for each in claimed} == set(tasks)
+    for each in claimed:
+        await settle(taker, each.lease, Act.COMPLETE)
+    assert await state_of(taker, tasks[0]) is State.COMPLETED
+
+
+async def test_an_ended_task_moves_with_attempts_logs_files_and_dead_letter(world: World, store: Store) -> None:
+    task = await submit(store, name="break")
+    session = await open_session(store, "break")
+    claimed = await claim_one(store, session, "break")
+    await store.outputs.append_log([LogChunk(task=task, epoch=claimed.lease.epoch, seq=0, text="line\n")])
+    file = Artifact(task=task, name="file", content_type="text/plain", data=b"\x00\xff data")
+    await store.outputs.put_artifact(file)
+    await settle(store, claimed.lease, Act.FAIL)
+    (letter,) = await store.dead_letters.dead_letters(LETTERS, limit=5)
+    history = await store.queries.attempts(task)
+    await move_slots(world, "pg3")
+
+    assert await drain(world, DIRECTORY) == 1
+
+    taker = shard(world, "pg3").store
+    assert await taker.dead_letters.dead_letters(LETTERS, limit=5) == [letter]
+    assert await taker.queries.attempts(task) == history
+    assert await store.dead_letters.dead_letters(LETTERS, limit=5) == []
+    (changed,) = await taker.control.retry([task])
+    assert not isinstance(changed, Exception)
+    assert await state_of(taker, task) is State.QUEUED
+    assert await taker.dead_letters.dead_letters(LETTERS, limit=5) == []
+    assert (await taker.outputs.read_log(task)).text == "line\n"
+    assert await taker.outputs.artifact(task, "file") == file
+    assert await store.outputs.artifacts(task) == []
+    assert len(await taker.dead_letters.dead_letter_groups(LETTERS, limit=5)) == 0
+
+
+async def test_a_job_moves_whole_between_two_of_its_tasks(world: World, store: Store) -> None:
+    job = await submit_job(store, job_of(idempotency_key="one"))
+    session = await open_session(store)
+    claimed = await claim_keys(store, session)
+    await move_slots(world, "pg2")
+
+    assert await drain(world, DIRECTORY) == 0
+    assert (await store.drainage.held()).running == 1
+    await finish(store, claimed["a"])
+    before = await job_view(store, job.id)
+    assert await drain(world, DIRECTORY) == 1
+
+    taker = shard(world, "pg2").store
+    assert await job_view(taker, job.id) == before
+    assert await store.drainage.reserved([job_key("default", "one")]) == {job_key("default", "one"): job.id}
+    assert await run_all(taker, await open_session(taker)) == [["b", "c"], ["d"]]
+    assert (await job_view(taker, job.id)).status is JobStatus.COMPLETED
+    members = await Forwarding(world.shards).forwarded([job.id, *job.tasks.values()])
+    assert {each.name for each in members.values()} == {"pg2"}
+
+
+@pytest.mark.parametrize("first", ["awaited", "waiting", "both"])
+async def test_a_job_that_waits_begins_wherever_the_two_have_gone(world: World, store: Store, first: str) -> None:
+    awaited = await submit_job(store, job_of({"a": ()}))
+    waiting = await submit_job(store, job_of({"w": ()}, depends_on=(awaited.id,)))
+    await move_slots(world, "pg2")
+    moving = {"awaited": [awaited.id], "waiting": [waiting.id], "both": [awaited.id, waiting.id]}[first]
+    await Drain(world.shards)._move(shard(world, DIRECTORY), moving)
+    exchange = WaitExchange(world.shards, forwarded=Forwarding(world.shards).forwarded)
+    await exchange.pass_once()
+    home = shard(world, "pg2").store if awaited.id in moving else store
+    await run_all(home, await open_session(home))
+    await exchange.pass_once()
+    await home.jobs.ripple()
+
+    there = shard(world, "pg2").store if waiting.id in moving else store
+    assert await states_in(there, waiting.id) == {"w": State.QUEUED}
+
+
+async def test_a_schedule_follows_its_slot_and_fires_there(world: World, store: Store) -> None:
+    clock = ManualClock()
+    schedule = await add(store, clock, "hourly")
+    await move_slots(world, "pg3")
+
+    assert await Drain(world.shards).follow_slots(shard(world, DIRECTORY), limit=10) == 1
+
+    taker = shard(world, "pg3").store
+    assert await get(taker, schedule.id) == schedule
+    assert await store.schedules.get_schedules([schedule.id]) == [None]
+    name = schedule_name("default", "hourly")
+    assert await store.drainage.reserved([name]) == {name: schedule.id}
+
+
+async def copied(world: World, ids: list[TaskId]) -> list[Copy]:
+    """Copy units from the directory to pg2, and do nothing else."""
+    units = await world.shards.directory.store.drainage.read(ids)
+    kept = await shard(world, "pg2").store.drainage.put_copies(DIRECTORY, units)
+    return [Copy(unit.id, DIRECTORY, unit.version, unit.digest) for unit in units if unit.id in kept]
+
+
+async def test_a_request_that_came_by_the_forwarding_row_activates_the_copy(world: World, store: Store) -> None:
+    task = await submit(store)
+    (copy,) = await copied(world, [task])
+    taker = shard(world, "pg2").store
+    assert await taker.queries.get([task]) == [None]
+    assert await Forwarding(world.shards).forwarded([task]) == {}
+
+    assert await store.drainage.take_out("pg2", [copy]) == {task: TakeOut.DONE}
+    sharded = ShardedStore(world.shards)
+    (changed,) = await sharded.control.cancel([task])
+
+    assert isinstance(changed, Changed)
+    assert await state_of(taker, task) is State.CANCELLED
+    assert await taker.drainage.copies(limit=5) == []
+    (view,) = await sharded.queries.get([task])
+    assert view is not None
+    assert await taker.drainage.activate([(copy.id, copy.version)]) == Activated()
+
+
+async def test_a_task_that_has_changed_since_it_was_copied_stays(world: World, store: Store) -> None:
+    task = await submit(store, idempotency_key="k")
+    copies = await copied(world, [task])
+    await store.control.reschedule([Change(task=task, delay_ms=60_000)])
+
+    assert await store.drainage.take_out("pg2", copies) == {task: TakeOut.REFUSED}
+    taker = shard(world, "pg2").store
+    assert await taker.slots.find_keys([("default", "k")]) != [None]
+    await taker.drainage.discard([(copy.id, copy.version) for copy in copies])
+
+    assert await taker.slots.find_keys([("default", "k")]) == [None]
+    assert await state_of(store, task) is State.QUEUED
+    assert await store.drainage.forwards([task]) == []
+
+
+@pytest.mark.parametrize("what", ["is there", "has ended and was deleted", "has left again"])
+async def test_a_copy_that_comes_too_late_is_refused(world: World, store: Store, what: str) -> None:
+    task = await submit(store)
+    late = await store.drainage.read([task])
+    await move_slots(world, "pg2")
+    await drain(world, DIRECTORY)
+    taker = shard(world, "pg2").store
+    if what == "has ended and was deleted":
+        await taker.control.cancel([task])
+        assert await taker.prune(ended_before=Instant(1 << 45), limit=10) == 1
+    elif what == "has left again":
+        await move_slots(world, "pg3")
+        await drain(world, "pg2")
+
+    assert await taker.drainage.put_copies(DIRECTORY, late) == []
+    assert await taker.drainage.copies(limit=5) == []
+
+
+async def test_the_key_of_a_copy_leaves_that_of_a_later_task_alone(world: World, store: Store) -> None:
+    task = await submit(store, idempotency_key="k")
+    await move_slots(world, "pg2")
+    taker = shard(world, "pg2").store
+    later = new_id()
+    assert isinstance(taker, PostgresStore)
+    async with taken_key(taker, later):
+        copies = await copied(world, [task])
+        await taker.drainage.discard([(copy.id, copy.version) for copy in copies])
+        (known,) = await taker.slots.find_keys([("default", "k")])
+        assert known is not None
+        assert known.task == later
+        await drain(world, DIRECTORY)
+        (known,) = await taker.slots.find_keys([("default", "k")])
+        assert known is not None
+        assert known.task == later
+
+
+async def test_an_empty_shard_is_removed_and_everything_it_held_is_found(world: World) -> None:
+    await move_slots(world, "pg2")
+    stays, goes = [await submitted(world) for _ in range(2)]
+    assert world.shards.map.holder(stays) == world.shards.map.holder(goes) == "pg2"
+    await world.service.mover.move({slot_of(stays): DIRECTORY})
+    await drain(world, "pg2")
+    await move_slots(world, "pg3")
+    service = ShardService(world.shards, BOX, world.service._reach)
+    with pytest.raises(Conflict, match="holds 1 tasks"):
+        await service.remove("pg2")
+    await drain(world, "pg2")
+    await service.remove("pg2")
+
+    assert world.shards.names == (DIRECTORY, "pg3")
+    assert [world.shards.map.holder(task) for task in (stays, goes)] == ["pg3", "pg3"]
+    views = await ShardedStore(world.shards).queries.get([stays, goes])
+    assert [view.id if view else None for view in views] == [stays, goes]
+    assert await state_of(world.shards.directory.store, stays) is State.QUEUED
+
+
+async def test_a_shard_that_was_removed_takes_no_copies_from_those_who_do_not_know(world: World, store: Store) -> None:
+    units = await store.drainage.read([await submit(store)])
+    gone = shard(world, "pg2").store
+    await move_slots(world, "pg3")
+    await Drain(world.shards).hand_over(shard(world, "pg2"))
+
+    assert await gone.drainage.put_copies(DIRECTORY, units) == []
+    await move_slots(world, "pg2")
+    assert await gone.drainage.put_copies(DIRECTORY, units) == [units[0].id]
+
+
+async def test_a_shard_with_a_copy_on_its_way_is_not_removed(world: World, store: Store) -> None:
+    task = await submit(store)
+    (copy,) = await copied(world, [task])
+    await store.drainage.take_out("pg2", [copy])
+
+    with pytest.raises(Conflict, match="1 units of shard main are not active"):
+        await Drain(world.shards).hand_over(shard(world, DIRECTORY))
+
+
+async def test_tasks_stay_until_consumers_of_the_log_have_read_of_them(world: World, store: Store) -> None:
+    task = await submit(store)
+    assert len(world.shards) == 3
+
+    async def is_sequenced() -> bool:  # a transaction elsewhere on the server may hold rows up
+        return await store.events.sequence() > 0
+
+    await until(is_sequenced)
+    start = await store.events.take_cursor("relay", holder=1, seconds=60)
+    assert start is not None
+    assert await store.drainage.movable(limit=5) == []
+    await store.events.move_cursor("relay", holder=1, old=start, new=start + 1)
+
+    assert await store.drainage.movable(limit=5) == [task]
+
+
+async def test_a_schedule_waits_for_the_end_of_its_run(world: World, store: Store) -> None:
+    schedule = await add(store, ManualClock(), "hourly")
+    await fire(store)
+    await move_slots(world, "pg3")
+    taker = shard(world, "pg3").store
+
+    assert await Drain(world.shards).follow_slots(shard(world, DIRECTORY), limit=10) == 0
+    await run_all(store, await open_session(store))
+    assert await Drain(world.shards).follow_slots(shard(world, DIRECTORY), limit=10) == 1
+    assert len(await runs_of(taker, schedule.id)) > 0
