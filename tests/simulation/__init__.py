@@ -1,0 +1,1 @@
+"""The whole system on a simulated loop: every process, the network between them, and faults, all from one seed."""

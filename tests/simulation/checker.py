@@ -1,0 +1,378 @@
+"""Our own judge: compares what clients were told and what tasks did with what the store says in the end.
+
+Each check returns what is wrong, as sentences. It reads the trace and the database, and shares no code with the
+product but the numbers of states.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from tests.evidence.trace import Ending, Execution, Fault, Operation, Phase
+from tests.simulation.plan import Step
+from tests.simulation.world import World
+
+EPOCH_MS: Final = 1_767_225_600_000
+RUNNING: Final = 2
+COMPLETED, FAILED, CANCELLED, SKIPPED, CRASHED, RELEASED = 3, 4, 5, 6, 13, 12
+POISON_AFTER: Final = 3
+ENDING_ACTS: Final = frozenset(
+    {"complete", "back_off", "fail", "snooze", "release", "reap", "stop", "cancel", "force_cancel", "skip"}
+)
+
+
+class Row(NamedTuple):
+    """An attempt as the store has it. Times are virtual seconds."""
+
+    task: str
+    epoch: int
+    outcome: int
+    started: float | None
+    finished: float
+
+
+class Evidence:
+    """The trace and the database, arranged for the checks."""
+
+    def __init__(self, world: World) -> None:
+        self.plan = world.plan
+        self.operations = [line for line in world.trace if isinstance(line, Operation)]
+        self.executions = [line for line in world.trace if isinstance(line, Execution)]
+        self.faults = [line for line in world.trace if isinstance(line, Fault)]
+        self.endings = {line.task: line for line in world.trace if isinstance(line, Ending)}
+        self.connection = world.database.connection
+        self.rows: dict[str, list[Row]] = defaultdict(list)
+        for task, epoch, outcome, started, finished in self.connection.execute(
+            "SELECT task_id, epoch, outcome, started_at, finished_at FROM attempt ORDER BY task_id, epoch"
+        ):
+            begun = None if started is None else _seconds(started)
+            self.rows[task].append(Row(task, epoch, outcome, begun, _seconds(finished)))
+        self.payloads = {
+            task: json.loads(payload) for task, payload in self.connection.execute("SELECT id, payload FROM task")
+        }
+        self.labels: dict[str, list[str]] = defaultdict(list)
+        for task, payload in self.payloads.items():
+            self.labels[payload["label"]].append(task)
+        self.steps = {step.label: step for step in world.plan.steps}
+
+    def acknowledged(self, what: str) -> list[Operation]:
+        """Return the operations of a kind that were acknowledged."""
+        return [line for line in self.operations if line.what == what and line.phase is Phase.OK]
+
+    def was_asked(self, *what: str) -> bool:
+        """Tell whether any client has asked for one of these."""
+        return any(line.what in what for line in self.operations)
+
+    def query(self, text: str) -> list[Any]:
+        """Ask the database."""
+        return self.connection.execute(text).fetchall()
+
+
+def check(world: World) -> list[str]:
+    """Return what is wrong with a run."""
+    evidence = Evidence(world)
+    return [problem for look in CHECKS for problem in look(evidence)]
+
+
+def nothing_acknowledged_is_missing(evidence: Evidence) -> Iterator[str]:
+    """Check that every task whose submission was acknowledged is in the store."""
+    for line in evidence.operations:
+        if line.phase is not Phase.OK:
+            continue
+        named = [line.task] if line.task else []
+        for task in named + [each for each in line.detail.get("tasks", ()) if each]:
+            if task not in evidence.endings:
+                yield f"{line.what} {line.detail['label']} was acknowledged, and task {task} is missing"
+
+
+def nothing_is_stored_twice(evidence: Evidence) -> Iterator[str]:
+    """Check that one submission, and one key, is one task; and that a refused one is none."""
+    scheduled = {step.label for step in evidence.plan.steps if step.what == "schedule"}
+    for label, tasks in evidence.labels.items():
+        if label not in scheduled and len(tasks) > 1:
+            yield f"{label} was submitted once and stored {len(tasks)} times: {tasks}"
+    by_key: dict[str, set[str]] = defaultdict(set)
+    for line in evidence.acknowledged("submit"):
+        if line.key and line.task:
+            by_key[line.key].add(line.task)
+    for key, found in by_key.items():
+        if len(found) > 1:
+            yield f"the key {key!r} gave {len(found)} tasks"
+
+
+def everything_ends(evidence: Evidence) -> Iterator[str]:
+    """Check that no task is left running or waiting, and that no attempt is open."""
+    for task, ending in evidence.endings.items():
+        if ending.state in {"BLOCKED", "QUEUED", "RUNNING"}:
+            yield f"task {task} ({evidence.payloads[task]['label']}) is {ending.state} in the end"
+
+
+def each_lease_runs_once(evidence: Evidence) -> Iterator[str]:
+    """Check that an execution has a lease that the store knows, and that no lease was executed twice."""
+    seen: set[tuple[str, int]] = set()
+    for line in evidence.executions:
+        if line.moment != "begin":
+            continue
+        if (line.task, line.epoch) in seen:
+            yield f"lease {line.epoch} of task {line.task} was executed twice"
+        seen.add((line.task, line.epoch))
+        if not any(row.epoch == line.epoch for row in evidence.rows[line.task]):
+            yield f"task {line.task} ran under epoch {line.epoch}, of which the store knows nothing"
+
+
+def nothing_runs_after_it_completed(evidence: Evidence) -> Iterator[str]:
+    """Check that a completed task has no later attempt, and that no later lease was executed."""
+    for task, rows in evidence.rows.items():
+        done = [row for row in rows if row.outcome == COMPLETED]
+        if len(done) > 1:
+            yield f"task {task} completed {len(done)} times"
+        if done and rows[-1].epoch > done[0].epoch:
+            yield f"task {task} has attempts after it completed: {evidence.endings[task].attempts}"
+
+
+def a_completed_task_has_run(evidence: Evidence) -> Iterator[str]:
+    """Check that an attempt that counts as completed was executed to its end, as its own lease."""
+    ended = {(line.task, line.epoch) for line in evidence.executions if line.moment == "end"}
+    failed = {(line.task, line.epoch) for line in evidence.executions if line.moment == "error"}
+    for task, rows in evidence.rows.items():
+        for row in rows:
+            if row.outcome == COMPLETED and (task, row.epoch) not in ended:
+                yield f"task {task} completed under epoch {row.epoch}, which did not run to its end"
+            if row.outcome == COMPLETED and (task, row.epoch) in failed:
+                yield f"task {task} completed under epoch {row.epoch}, which failed"
+
+
+def executions_do_not_overlap_without_a_fault(evidence: Evidence) -> Iterator[str]:
+    """Check that a crash, the one reason for a second execution beside the first, is explained by a fault."""
+    worker_of = {(line.task, line.epoch): line.worker for line in evidence.executions if line.moment == "begin"}
+    for task, rows in evidence.rows.items():
+        for row in rows:
+            if row.outcome == CRASHED and not _is_explained(evidence, worker_of.get((task, row.epoch)), row):
+                yield f"epoch {row.epoch} of task {task} counts as crashed at {row.finished}, and no fault explains it"
+
+
+def _is_explained(evidence: Evidence, worker: str | None, row: Row) -> bool:
+    """Tell whether a fault hit the worker of an attempt, or all, before it was taken for dead."""
+    for fault in evidence.faults:
+        is_near = fault.at <= row.finished
+        hit = fault.target.partition(".")[0]
+        # A lease that never ran was lost on the way to its worker, of which the trace knows nothing.
+        if is_near and (worker is None or hit in {worker.partition(".")[0], "database", "all"}):
+            return True
+    return False
+
+
+def limits_hold(evidence: Evidence) -> Iterator[str]:
+    """Check that never more leases under a limit were valid at once than it allows."""
+    limit = evidence.plan.fleet.limit
+    if limit is None:
+        return
+    names = dict(evidence.query("SELECT task.id, lane.name FROM task JOIN lane ON lane.id = task.lane"))
+    moments: list[tuple[float, int]] = []
+    for task, rows in evidence.rows.items():
+        for row in rows:
+            if names[task] == "limited" and row.started is not None:
+                moments += [(row.started, 1), (row.finished, -1)]
+    running = 0
+    for at, change in sorted(moments):
+        running += change
+        if running > limit:
+            yield f"{running} tasks ran at {at} under a limit of {limit}"
+            return
+
+
+def parents_come_first(evidence: Evidence) -> Iterator[str]:
+    """Check that a task of a job began after all that it needs had completed."""
+    for parent, child in evidence.query("SELECT parent, child FROM task_edge"):
+        begun = [row.started for row in evidence.rows[child] if row.started is not None]
+        ended = [row.finished for row in evidence.rows[parent] if row.outcome == COMPLETED]
+        if begun and (not ended or min(begun) < ended[0]):
+            yield f"task {child} began at {min(begun)}, before {parent} completed at {ended}"
+
+
+def outcomes_are_as_told(evidence: Evidence) -> Iterator[str]:
+    """Check that a task that nobody stopped completed or failed as its payload and its retries say."""
+    if evidence.was_asked("cancel", "bulk", "cancel_job", "retry", "resume_job"):
+        return
+    for task, ending in evidence.endings.items():
+        options = _options_of(evidence, task)
+        if options is None or options.keys() & {"timeout", "expires"} or ending.state == "SKIPPED":
+            continue
+        crashes = sum(row.outcome == CRASHED for row in evidence.rows[task])
+        fails = evidence.payloads[task]["fails"]
+        # An attempt that crashed has its number too, so it may take the place of one that would have failed.
+        expected = {"COMPLETED"} if fails <= options["retries"] else {"FAILED"}
+        if crashes:
+            expected = {"COMPLETED", "FAILED"}
+        if ending.state not in expected:
+            label = evidence.payloads[task]["label"]
+            yield f"task {task} ({label}) is {ending.state}: {ending.attempts}, told to fail {fails} times"
+
+
+def _options_of(evidence: Evidence, task: str) -> dict[str, Any] | None:
+    label = evidence.payloads[task]["label"]
+    head, _, tail = label.partition(".")
+    step: Step | None = evidence.steps.get(head)
+    if step is None:
+        return None
+    match step.what:
+        case "submit":
+            return step.body
+        case "batch":
+            found: dict[str, Any] = step.body["tasks"][int(tail)]
+        case "job":
+            found = step.body["tasks"][tail]
+        case "schedule":
+            found = step.body["task"]
+        case _:
+            return None
+    return found
+
+
+def schedules_fire_once(evidence: Evidence) -> Iterator[str]:
+    """Check that each fire time gave one run, and that a schedule made no more runs than it may."""
+    seen: set[tuple[str, str]] = set()
+    counts: dict[str, int] = defaultdict(int)
+    for ending in evidence.endings.values():
+        if ending.schedule is None or ending.fire_time is None:
+            continue
+        if (ending.schedule, ending.fire_time) in seen:
+            yield f"schedule {ending.schedule} fired twice for {ending.fire_time}"
+        seen.add((ending.schedule, ending.fire_time))
+        counts[ending.schedule] += 1
+    for line in evidence.acknowledged("schedule"):
+        most = line.detail["max_runs"]
+        if counts[line.detail["schedule"]] > most:
+            yield f"schedule {line.detail['schedule']} ran {counts[line.detail['schedule']]} times of {most}"
+
+
+def paused_queues_rest(evidence: Evidence) -> Iterator[str]:
+    """Check that no task of a queue was claimed between the answer to a pause and the next resume."""
+    queues = dict(evidence.query("SELECT task.id, lane.queue FROM task JOIN lane ON lane.id = task.lane"))
+    for line in evidence.acknowledged("pause"):
+        queue = line.detail["queue"]
+        resumes = [
+            each.at
+            for each in evidence.operations
+            if each.what == "resume" and each.phase is Phase.INVOKE and _queue_of(evidence, each) == queue
+        ]
+        # One that was sent before and is still on its way may arrive at any time.
+        if any(at <= line.at and not _is_over(evidence, queue, at, line.at) for at in resumes):
+            continue
+        until = min((at for at in resumes if at > line.at), default=float("inf"))
+        for task, rows in evidence.rows.items():
+            for row in rows:
+                if queues[task] == queue and row.started is not None and line.at + 0.001 < row.started < until:
+                    yield f"task {task} of {queue} was claimed at {row.started}, paused from {line.at} to {until}"
+
+
+def _queue_of(evidence: Evidence, line: Operation) -> str:
+    label = line.detail["label"]
+    step = evidence.steps.get(label)
+    return str(step.body["queue"]) if step is not None else label.removeprefix("resume ")
+
+
+def _is_over(evidence: Evidence, queue: str, begun: float, at: float) -> bool:
+    """Tell whether a resume that began at a time was answered before the pause began, and is surely over."""
+    ops = [line for line in evidence.operations if line.what == "resume" and _queue_of(evidence, line) == queue]
+    op = next(line.op for line in ops if line.phase is Phase.INVOKE and line.at == begun)
+    pauses = [line for line in evidence.operations if line.what == "pause" and line.at <= at]
+    asked = max((line.at for line in pauses if line.phase is Phase.INVOKE), default=0.0)
+    return any(line.op == op and line.phase in {Phase.OK, Phase.FAIL} and line.at < asked for line in ops)
+
+
+def reads_are_true(evidence: Evidence) -> Iterator[str]:
+    """Check that a read finds what was acknowledged, and that a completed task stays completed."""
+    known: dict[str, float] = {}
+    completed: dict[str, float] = {}
+    invoked = {line.op: line.at for line in evidence.operations if line.phase is Phase.INVOKE}
+    for line in evidence.operations:
+        if line.phase is not Phase.OK or line.task is None:
+            continue
+        if line.what == "submit":
+            known.setdefault(line.task, line.at)
+        if line.what == "read":
+            begun = invoked[line.op]
+            if line.state == "none" and known.get(line.task, float("inf")) < begun:
+                yield f"task {line.task} was not found at {line.at}, acknowledged at {known[line.task]}"
+            if line.state != "COMPLETED" and completed.get(line.task, float("inf")) < begun:
+                yield f"task {line.task} was {line.state} at {line.at} after it was COMPLETED"
+            if line.state == "COMPLETED":
+                completed.setdefault(line.task, line.at)
+
+
+def the_books_balance(evidence: Evidence) -> Iterator[str]:
+    """Check what the store derives: counts of jobs, dead letters, and their groups."""
+    sums: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for ending in evidence.endings.values():
+        if ending.job is not None:
+            sums[ending.job][ending.state.lower()] += 1
+    words = ("completed", "failed", "cancelled", "skipped")
+    for job, total, *counts in evidence.query("SELECT id, total, completed, failed, cancelled, skipped FROM job"):
+        mine = [sums[job][word] for word in words]
+        if mine != counts or sum(sums[job].values()) != total:
+            yield f"job {job} counts {counts} of {total}, and its tasks are {mine}"
+    dead = {task for (task,) in evidence.query("SELECT task_id FROM dead_letter")}
+    failed = {task for task, ending in evidence.endings.items() if ending.state == "FAILED"}
+    if dead != failed:
+        yield f"dead letters and failed tasks differ: {sorted(dead ^ failed)}"
+    for cause, count, found in evidence.query(
+        "SELECT id, count, (SELECT count(*) FROM dead_letter WHERE cause = cause.id) FROM cause"
+    ):
+        if count != found:
+            yield f"group {cause} counts {count} dead letters of {found}"
+
+
+def the_log_tells_all(evidence: Evidence) -> Iterator[str]:
+    """Check that the log of events has every submission, and the end of every attempt, once."""
+    told: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for (events,) in evidence.query("SELECT events FROM outbox ORDER BY seq"):
+        for task, act, state, epoch in json.loads(events):
+            if state != RUNNING:  # a running task that is asked to stop ends later
+                told[task, epoch].append(act)
+    for task, rows in evidence.rows.items():
+        if told[task, 0].count("submit") != 1:
+            yield f"the log tells {told[task, 0].count('submit')} times that task {task} was submitted"
+        for row in rows:
+            ends = [act for act in told[task, row.epoch] if act in ENDING_ACTS]
+            if len(ends) != 1:
+                yield f"the log tells {ends} of the end of attempt {row.epoch} of task {task}"
+
+
+def nothing_begins_early(evidence: Evidence) -> Iterator[str]:
+    """Check that a task with a delay was not leased before that was over; the clock of the store decides."""
+    if evidence.was_asked("reschedule", "bulk", "retry"):
+        return
+    for task, created, due in evidence.query("SELECT id, created_at, due_at FROM task"):
+        label = evidence.payloads[task]["label"]
+        delay = (_options_of(evidence, task) or {}).get("delay", 0) if "." not in label else 0
+        if due - created < delay * 1000 - 1:
+            yield f"task {task} ({label}) is due {due - created} ms after its submission, and not {delay} s"
+        for row in evidence.rows[task][:1]:
+            if row.started is not None and row.started < _seconds(due) - 0.001:
+                yield f"task {task} ({label}) was leased at {row.started}, before it was due at {_seconds(due)}"
+
+
+def _seconds(millis: int) -> float:
+    return (millis - EPOCH_MS) / 1000
+
+
+CHECKS: Final = (
+    nothing_acknowledged_is_missing,
+    nothing_is_stored_twice,
+    everything_ends,
+    each_lease_runs_once,
+    nothing_runs_after_it_completed,
+    a_completed_task_has_run,
+    executions_do_not_overlap_without_a_fault,
+    limits_hold,
+    parents_come_first,
+    outcomes_are_as_told,
+    schedules_fire_once,
+    paused_queues_rest,
+    reads_are_true,
+    the_books_balance,
+    the_log_tells_all,
+    nothing_begins_early,
+)

@@ -1,0 +1,99 @@
+"""Does to a world what the faults of a plan say, and makes all good again when they are over."""
+
+import asyncio
+
+from tests.simulation.plan import FaultStep
+from tests.simulation.world import Member, World
+
+USUAL_DELAY = 0.002
+
+
+class Faults:
+    """The faults of a world."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    async def run(self, faults: tuple[FaultStep, ...]) -> None:
+        """Begin each fault at its time; none ends here."""
+        for fault in faults:
+            await asyncio.sleep(fault.at - self._world.now)
+            if not self._world.is_quiet:
+                self._begin(fault)
+
+    def end_all(self) -> None:
+        """End every fault: from now on the system is left alone."""
+        world = self._world
+        world.is_quiet = True
+        world.queue_server.frozen_until = world.queue_server.jumbled_until = 0.0
+        for member in world.members.values():
+            _heal(member)
+            world.loop.resume(member.process)
+            member.process.clock_drift = 0.0
+
+    def _begin(self, fault: FaultStep) -> None:
+        world, until = self._world, self._world.now + fault.seconds
+        lasts = fault.kind not in {"kill", "flush", "clock", "upgrade", "drift"}
+        detail = {"amount": fault.amount} if fault.amount else {}
+        world.note_fault(fault.kind, self._incarnation(fault.target), until=until if lasts else None, **detail)
+        if fault.target in world.members:
+            self._hit(world.members[fault.target], fault, until)
+            return
+        self._hit_all(fault.kind, until)
+
+    def _hit_all(self, kind: str, until: float) -> None:
+        """Begin a fault of the whole installation, or of one of its servers."""
+        world = self._world
+        match kind:
+            case "outage":
+                for member in world.members.values():
+                    member.wire.cut_until = max(member.wire.cut_until, until)
+            case "upgrade":
+                for number, name in enumerate(world.members):
+                    world.loop.call_later(number * 1.0, self._upgrade, name)
+            case "flush":
+                world.queue_server.flush()
+            case "freeze":
+                world.queue_server.frozen_until = until
+            case "jumble":
+                world.queue_server.jumbled_until = until
+            case _:
+                raise ValueError(f"there is no fault {kind} of the installation")
+
+    def _incarnation(self, target: str) -> str:
+        member = self._world.members.get(target)
+        return target if member is None else member.process.name
+
+    def _hit(self, member: Member, fault: FaultStep, until: float) -> None:
+        world = self._world
+        match fault.kind:
+            case "kill":
+                world.kill(member.name)
+            case "cut":
+                member.wire.cut_until = max(member.wire.cut_until, until)
+            case "lose":
+                member.wire.loss = fault.amount
+                world.loop.call_at(until, _heal, member)
+            case "slow":
+                member.wire.delay = fault.amount
+                world.loop.call_at(until, _heal, member)
+            case "clock":
+                member.process.clock_offset += fault.amount
+            case "drift":
+                member.process.clock_drift = fault.amount
+            case "stop":
+                process = member.process
+                world.loop.suspend(process)
+                world.loop.call_at(until, world.loop.resume, process)
+            case _:
+                raise ValueError(f"there is no fault {fault.kind} of a process")
+
+    def _upgrade(self, name: str) -> None:
+        if not self._world.is_quiet:
+            self._world.stop_in_order(name)
+
+
+def _heal(member: Member) -> None:
+    member.wire.loss = 0.0
+    member.wire.delay = USUAL_DELAY
+    member.wire.cut_until = 0.0

@@ -1,0 +1,84 @@
+"""The tasks that simulated workers run, and the witness that notes each execution."""
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from drumline.sdk.app import Drumline
+from drumline.sdk.context import Context, inject
+from drumline.testing.clock import current_process
+from drumline.worker.executors.executor import ExecutorCall
+from drumline.worker.executors.function import AsyncFunction
+from drumline.worker.executors.registry import Executors
+from tests.evidence.trace import Execution
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+app = Drumline("simulated")
+
+
+class ToldToFail(Exception):
+    """What a task raises that was asked to fail."""
+
+
+async def _run(seconds: float, fails: int, attempt: int) -> int:
+    await asyncio.sleep(seconds)
+    if attempt <= fails:
+        raise ToldToFail(f"attempt {attempt} of {fails} that fail")
+    return attempt
+
+
+@app.task(name="work")
+async def work(label: str, seconds: float, fails: int, *, ctx: Context[Any] = inject()) -> int:
+    """Take a time, and fail so many times."""
+    del label
+    return await _run(seconds, fails, ctx.attempt)
+
+
+@app.task(name="limited")
+async def limited(label: str, seconds: float, fails: int, *, ctx: Context[Any] = inject()) -> int:
+    """Do the same under a limit."""
+    del label
+    return await _run(seconds, fails, ctx.attempt)
+
+
+class WitnessedFunction(AsyncFunction):
+    """Runs a function, and notes when it begins and ends."""
+
+    world: "World"
+
+    async def execute(self, call: ExecutorCall) -> Any:
+        """Run it."""
+        self._note(call, "begin")
+        try:
+            value = await super().execute(call)
+        except Exception:
+            self._note(call, "error")
+            raise
+        self._note(call, "end")
+        return value
+
+    def _note(self, call: ExecutorCall, moment: str) -> None:
+        process = current_process()
+        task = call.task
+        self.world.trace.append(
+            Execution(
+                at=self.world.now,
+                task=task.lease.task,
+                moment=moment,
+                worker="" if process is None else process.name,
+                attempt=task.attempt,
+                epoch=task.lease.epoch,
+                limit="limited" if task.name == "limited" else None,
+            )
+        )
+
+
+def executors_of(world: "World") -> Executors:
+    """Return what a worker of this world runs."""
+    executors = Executors()
+    for definition in app.registry:
+        function = WitnessedFunction(definition, lambda: None)
+        function.world = world
+        executors.add(function)
+    return executors
