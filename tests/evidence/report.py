@@ -1,0 +1,366 @@
+"""Writes docs/evidence.md from the results in `evidence/`, or with --check says whether it is out of date.
+
+    python -m tests.evidence.report [--check]
+
+What has no result is named as not run: the page never says more than the files.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from statistics import median
+
+from tests.evidence.results import (
+    FOLDER,
+    ROOT,
+    Bugs,
+    Chaos,
+    Finding,
+    Fuzz,
+    Mutants,
+    Mutations,
+    Run,
+    Simulation,
+    Simulations,
+    Specs,
+    load,
+)
+
+PAGE = ROOT / "docs" / "evidence.md"
+TOLD = 40
+"""Explanations of one run that the page lists; its file has them all."""
+
+NONE = "-"
+"""In a cell that has nothing to say."""
+
+INTRODUCTION = """\
+# Evidence
+
+<!-- Made by `make evidence` from the results in evidence/: run the commands again to change it. -->
+
+Drumline promises that nothing acknowledged is lost. This page says how that was tested beyond ordinary tests, with
+which result, and which command repeats each figure on your machine. It is generated from the files in `evidence/`, and
+a test compares them. What has not been run is said to be so.
+
+## What is judged, and by what
+
+A run of the simulated or of the real system leaves a trace: what clients asked and were answered, what the tasks
+themselves wrote when they ran, what was done to the system, and what the store says in the end. The judges share no
+code but the format of the trace (`tests/evidence/trace.py`).
+"""
+JUDGES = (
+    (
+        "checker",
+        (
+            "nothing acknowledged is missing; no execution is repeated without a fault that explains it; none begins "
+            "after completion; one key has one task; attempts match executions; limits hold; a fire time gives one run"
+        ),
+        "`python -m tests.evidence.checker TRACE`",
+    ),
+    (
+        "Porcupine",
+        (
+            "the history of each task and of each idempotency key is linearizable: some order of all operations, each "
+            "within its time, follows the transitions of a task"
+        ),
+        "`python -m tests.evidence.linearizable TRACE`",
+    ),
+)
+SPECIFICATIONS = (
+    "specifications",
+    "the steps inside the system are allowed by the TLA+ specifications",
+    "see [below](#specifications)",
+)
+JUDGES_TESTED = """\
+The first two are themselves tested with violations planted in traces: `tests/evidence/test_checker.py` and
+`tests/evidence/test_linearizable.py`. A read may come from the read model, which may be stale: Porcupine is told by how
+much at most (`--stale`)."""
+NOT_RUN = "**Not run yet**: nothing is shown by it so far. The plan: "
+SIMULATION = (
+    "The real engine, scheduler, worker and API code runs on an event loop with a virtual clock. A seed decides every "
+    "delay, loss, crash and clock step, so a seed that fails repeats exactly."
+)
+MUTANTS = (
+    "Evidence is worth what it would have found. Each mutant is a small fault put into product code; the simulator "
+    "runs until a judge finds it. Few seeds mean that such a fault would not stay hidden for long."
+)
+SPECS = (
+    "TLA+ specifications of the protocols, of which the model checker TLC visits every state within bounds. Traces "
+    "are compared with them: one that a specification does not allow means that the code does something else than "
+    "what was checked."
+)
+CHAOS = (
+    "The deployed processes run on real services, while they are killed, stopped, cut off and restarted. A witness "
+    "outside records what was acknowledged and what ran; the same judges decide."
+)
+FUZZ = "Parsers are given arbitrary inputs: each must answer, or refuse with its own error."
+MUTATIONS = "A mutation score says which share of small changes of a package its tests notice."
+SPEC_COLUMNS = (
+    "specification", "bounds", "states", "distinct", "result", "breaks without a protection", "traces", "rejected",
+)  # fmt: skip
+FALSIFY = """\
+## How to falsify this page
+
+- Run any command of this page again, with other seeds or for longer: a finding that is not listed here falsifies it.
+- Put a fault of your own into `src/`, and run those commands: one that no judge finds is a hole in the evidence.
+- Delete or change a line of a trace, and ask the judges: each must notice what it is there for."""
+
+
+def main() -> int:
+    """Write the page, or compare it."""
+    text = page()
+    if "--check" not in sys.argv:
+        PAGE.write_text(text, encoding="utf-8")
+        return 0
+    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
+        return 0
+    sys.stderr.write("out of date: docs/evidence.md; run `make evidence`\n")
+    return 1
+
+
+def page(folder: Path = FOLDER) -> str:
+    """Return the page that the results of a folder give."""
+    specs = load("specs.json", Specs, folder)
+    sections = (
+        _judges(specs),
+        _simulations(load("simulate.json", Simulations, folder)),
+        _mutants(load("mutants.json", Mutants, folder)),
+        _specs(specs),
+        _chaos_runs(folder),
+        _fuzz(load("fuzz.json", Fuzz, folder)),
+        _mutations(load("mutation.json", Mutations, folder)),
+        _bugs(load("bugs.json", Bugs, folder)),
+        (FALSIFY,),
+    )
+    return INTRODUCTION + "".join(f"\n{block}\n" for section in sections for block in section)
+
+
+def _judges(specs: Specs | None) -> Iterator[str]:
+    yield _table(("judge", "what it decides", "command"), (*JUDGES, SPECIFICATIONS) if specs else JUDGES)
+    yield JUDGES_TESTED
+
+
+def _simulations(results: Simulations | None) -> Iterator[str]:
+    yield "## Simulation"
+    if results is None or not results.runs:
+        yield NOT_RUN + SIMULATION
+        return
+    yield SIMULATION
+    runs = results.runs
+    found = [finding for run in runs for finding in run.findings]
+    yield (
+        f"**{_number(sum(run.seeds for run in runs))} seeds ever run**, with "
+        f"{_number(sum(run.operations for run in runs))} operations of clients, "
+        f"{_number(sum(run.executions for run in runs))} executions and "
+        f"{_number(sum(run.faults for run in runs))} faults. "
+        + (f"**{len(found)} findings**, listed below." if found else "No judge found anything.")
+    )
+    columns = ("seeds", "operations", "executions", "faults", "traces judged", "repeated with equal hash", "findings")
+    yield _table((*columns, "time", "command, commit, date"), map(_simulation, runs))
+    yield from _list_findings(found)
+
+
+def _simulation(run: Simulation) -> Sequence[str]:
+    judged = ", ".join(f"{judge} {_number(count)}" for judge, count in sorted(run.judged_by.items())) or "none"
+    repeated = f"{_number(run.repeated_equal)} of {_number(run.repeated)}" if run.repeated else "not tried"
+    seeds = f"{_number(run.seeds)} from {run.first_seed}"
+    counts = (_number(run.operations), _number(run.executions), _number(run.faults))
+    return (seeds, *counts, judged, repeated, str(len(run.findings)), _time(run.seconds), _origin(run))
+
+
+def _mutants(results: Mutants | None) -> Iterator[str]:
+    yield "## Mutants of product code"
+    if results is None:
+        yield NOT_RUN + MUTANTS
+        return
+    yield MUTANTS
+    found = [mutant.seeds for mutant in results.mutants if mutant.found_by is not None and mutant.seeds is not None]
+    count = sum(mutant.found_by is not None for mutant in results.mutants)
+    middle = _number(int(median(found))) if found else NONE
+    yield (
+        f"**{count} of {len(results.mutants)} mutants found**, the median after {middle} seeds; each was given at most "
+        f"{_number(results.seeds_at_most)}. {_origin(results)}, {_time(results.seconds)}."
+    )
+    yield _table(
+        ("mutant", "file", "what it does", "found by", "after seeds"),
+        (
+            (
+                mutant.name,
+                f"`{mutant.file}`",
+                mutant.what,
+                mutant.found_by or "**not found**",
+                NONE if mutant.seeds is None else _number(mutant.seeds),
+            )
+            for mutant in results.mutants
+        ),
+    )
+
+
+def _specs(results: Specs | None) -> Iterator[str]:
+    yield "## Specifications"
+    if results is None:
+        yield NOT_RUN + SPECS
+        return
+    yield SPECS
+    yield f"{_origin(results)}, {_time(results.seconds)}."
+    yield _table(
+        SPEC_COLUMNS,
+        (
+            (
+                f"`{spec.file}`",
+                spec.bounds,
+                _number(spec.states),
+                _number(spec.distinct),
+                "**violated**" if spec.is_violated else "holds",
+                f"{spec.protections_found} of {spec.protections}",
+                _number(spec.traces) if spec.traces else "none compared",
+                _number(spec.rejected),
+            )
+            for spec in results.specs
+        ),
+    )
+
+
+def _chaos_runs(folder: Path) -> Iterator[str]:
+    yield "## Chaos"
+    names = sorted(path.name for path in (folder / "chaos").glob("*.json"))
+    runs = [(name, run) for name in names if (run := load(f"chaos/{name}", Chaos, folder)) is not None]
+    if not runs:
+        yield NOT_RUN + CHAOS
+        return
+    yield CHAOS
+    yield (
+        f"**{_time(sum(run.seconds for _, run in runs))} in all**, with "
+        f"{_number(sum(sum(run.faults.values()) for _, run in runs))} faults and "
+        f"{_number(sum(run.acknowledged for _, run in runs))} acknowledged tasks, of which "
+        f"{_number(sum(run.lost for _, run in runs))} were lost."
+    )
+    for name, run in runs:
+        yield from _chaos(name.removesuffix(".json"), run)
+
+
+def _chaos(name: str, run: Chaos) -> Iterator[str]:
+    yield f"### Run {name}"
+    kinds = ", ".join(f"{kind} {_number(count)}" for kind, count in sorted(run.faults.items())) or "none"
+    log = f"`{run.fault_log}`" if run.fault_log else "not kept"
+    yield _table(
+        ("what", "figure"),
+        (
+            ("ran on", run.stores),
+            ("time", _time(run.seconds)),
+            ("faults", f"{_number(sum(run.faults.values()))}: {kinds}"),
+            ("log of faults", log),
+            ("tasks acknowledged", _number(run.acknowledged)),
+            ("tasks completed", _number(run.completed)),
+            ("tasks lost", _number(run.lost)),
+            ("executions", _number(run.executions)),
+            ("executions repeated, each explained by a fault", _number(len(run.explained))),
+            ("judged by", ", ".join(run.judged_by) or "**no judge**"),
+            ("findings", str(len(run.findings))),
+            ("command, commit, date", _origin(run)),
+        ),
+    )
+    if run.explained:
+        yield "Repeated executions:"
+        yield "\n".join(f"- {sentence}" for sentence in run.explained[:TOLD])
+    if len(run.explained) > TOLD:
+        yield f"`evidence/chaos/{name}.json` has {_number(len(run.explained) - TOLD)} more."
+    yield from _list_findings(run.findings)
+
+
+def _fuzz(results: Fuzz | None) -> Iterator[str]:
+    yield "## Fuzzing"
+    if results is None:
+        yield NOT_RUN + FUZZ
+        return
+    yield FUZZ
+    origin = f"`{results.command}`"
+    origin += f" at `{results.commit[:12]}`" if results.commit else ", at a commit that was not recorded"
+    origin += f", {results.date}" if results.date else ""
+    tool = "atheris, guided by coverage" if results.guided else "Hypothesis, by chance"
+    yield f"{origin}, {_time(results.seconds_each)} for each test; inputs by {tool}."
+    yield _table(
+        ("test", "inputs", "result"),
+        (
+            (f"`{name}`", _number(test.executions), "**failed**" if test.failed else "held")
+            for name, test in sorted(results.tests.items())
+        ),
+    )
+
+
+def _mutations(results: Mutations | None) -> Iterator[str]:
+    yield "## Mutation scores"
+    if results is None:
+        yield NOT_RUN + MUTATIONS
+        return
+    yield MUTATIONS
+    yield f"{_origin(results)}, {_time(results.seconds)}."
+    yield _table(
+        ("package", "changes", "noticed", "score"),
+        (
+            (
+                f"`{score.package}`",
+                _number(score.killed + score.survived),
+                _number(score.killed),
+                f"{100 * score.killed / max(score.killed + score.survived, 1):.1f} %",
+            )
+            for score in results.scores
+        ),
+    )
+
+
+def _bugs(results: Bugs | None) -> Iterator[str]:
+    yield "## What was found"
+    if results is None or not results.bugs:
+        yield "No fault of the product is recorded as found by these means."
+        return
+    yield "Faults of the product that these means have found:"
+    yield _table(
+        ("fault", "found by", "fixed in", "test"),
+        (
+            (
+                bug.what,
+                bug.found_by,
+                f"`{bug.fixed_in[:12]}`" if bug.fixed_in else "**open**",
+                f"`{bug.test}`" if bug.test else NONE,
+            )
+            for bug in results.bugs
+        ),
+    )
+
+
+def _list_findings(findings: Iterable[Finding]) -> Iterator[str]:
+    lines = [f"- `{finding.where}`: {finding.what}" for finding in findings]
+    if lines:
+        yield "Findings:"
+        yield "\n".join(lines)
+
+
+def _origin(run: Run) -> str:
+    changed = " with changes" if run.commit.endswith("+") else ""
+    return f"`{run.command}` at `{run.commit[:12].rstrip('+')}`{changed}, {run.date}"
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    head = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
+    return "\n".join([*head, *(f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows)])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _number(count: int) -> str:
+    return f"{count:,}"
+
+
+def _time(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
