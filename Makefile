@@ -6,12 +6,16 @@ PYTEST := $(BIN)/python -m pytest
 UI := src/drumline/_ui/index.html
 SITE := src/drumline/_docs/index.html.gz
 ARGS ?=
+MINUTES ?= 60
+SEED ?= 1
+FOLDER ?= build/chaos-$(SEED)
+FILES ?=
 # More than there are cores on a small machine: tests that kill or look at pages wait for most of their time.
 JOBS ?= 5
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run dev test test-bare test-fast check check-ui ui format bench bench-quick docs reference audit image requirements clean services
+.PHONY: help run dev test test-bare test-fast fuzz mutation check check-ui ui format bench bench-quick chaos docs reference audit simulate image requirements clean services evidence
 
 help:  ## Print this.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-13s %s\n' "$$name" "$$text"; done
@@ -28,6 +32,13 @@ test: $(VENV)/.installed-test services $(UI) $(SITE)  ## Run every test, on ever
 test-bare:  ## Run `make run` and `make test` from a fresh clone on a bare Debian (needs Docker, or root for debootstrap).
 	@scripts/test-bare $(ARGS)
 
+fuzz: MINUTES = 5
+fuzz: $(VENV)/.installed-fuzz  ## Search for inputs that break a parser, for so many minutes (MINUTES=5 ARGS=test_a_cron).
+	$(BIN)/python -m tests.fuzz.run --minutes $(MINUTES) $(ARGS)
+
+mutation: $(VENV)/.installed-fuzz  ## Change src/drumline/core in small ways and count what its tests notice (FILES="cron.py ids.py").
+	$(BIN)/python -m scripts.mutation $(FILES)
+
 test-fast: $(VENV)/.installed-test  ## Run what needs no service and kills no process.
 	$(PYTEST) -m "not services and not faults" $(ARGS)
 
@@ -37,6 +48,7 @@ check: $(VENV)/.installed-check check-ui  ## Format, lint, types, import contrac
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/generate_docs.py --check
+	$(BIN)/python -m tests.evidence.report --check
 
 check-ui: $(UI)
 	@if [ -d ui/node_modules ]; then cd ui && ../scripts/with-node sh -c "npm run --silent check && npm test --silent"; else echo "the web interface is not checked: it could not be built"; fi
@@ -47,17 +59,26 @@ format: $(VENV)/.installed-check  ## Format the sources and repair what the lint
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+simulate: $(VENV)/.installed-test  ## Simulate the whole system with faults, seed by seed (SEEDS=0-999; ARGS="--shrink", "--trace DIR").
+	$(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),0-999) --jobs $(or $(JOBS_AT_ONCE),2) $(ARGS)
+
 bench: $(VENV)/.installed-test services  ## Measure Drumline and its peers on this machine.
 	$(BIN)/python -m bench $(ARGS)
 
 bench-quick: $(VENV)/.installed-test services  ## Measure Drumline in a few minutes.
 	$(BIN)/python -m bench --quick $(ARGS)
 
+chaos: $(VENV)/.installed-test services  ## Run an installation under faults for MINUTES=60, with SEED=1, and leave a report in FOLDER (ARGS="--resume").
+	$(BIN)/python -m tests.chaos --minutes $(MINUTES) --seed $(SEED) --folder $(FOLDER) $(ARGS)
+
 docs: reference  ## Build the documentation site, which the server serves at /docs/ (build/docs/site is a copy to publish).
 	@scripts/build-docs --required
 
 reference: $(VENV)/.installed-run  ## Write the generated reference pages anew.
 	$(BIN)/python scripts/generate_docs.py
+
+evidence: $(VENV)/.installed-run  ## Write docs/evidence.md from the results in evidence/.
+	$(BIN)/python -m tests.evidence.report
 
 audit: $(VENV)/.installed-check  ## Look for known holes in what the locked dependencies bring (asks the network; what cannot be asked fails).
 	$(BIN)/uv tool run pip-audit@2.9.0 --strict --disable-pip --require-hashes --requirement requirements/check.txt
@@ -71,6 +92,10 @@ requirements: $(VENV)/.installed-check  ## Lock the dependencies again, to their
 clean:  ## Remove what the other targets made, except the data of `make run`.
 	rm -rf $(VENV) build dist ui/node_modules src/drumline/_ui src/drumline/_docs .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .schemathesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: specs
+specs: $(VENV)/.installed-test services  ## Check the TLA+ specifications within large bounds: some minutes (ARGS="Lease").
+	$(BIN)/python -m tests.evidence.tlc --large $(ARGS)
 
 # What scripts/programs.toml names. Where that may not be done, nothing fails: tests skip with what to install.
 services: | $(BIN)/python
