@@ -92,6 +92,10 @@ class Proxy:
         except OSError:
             _reset(writer)
             return
+        if self._refusing:  # since it came: `reset` did not know of it yet
+            _reset(writer)
+            _reset(back)
+            return
         for source, sink, flowing in ((reader, back, self._asking), (there, writer, self._answering)):
             self._writers.add(sink)
             task = asyncio.create_task(self._pump(source, sink, flowing), name="proxy pump")
