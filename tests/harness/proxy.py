@@ -83,8 +83,11 @@ class Proxy:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self.reset()
 
+    def _is_open(self) -> bool:
+        return not self._refusing
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._refusing:
+        if not self._is_open():
             _reset(writer)
             return
         try:
@@ -92,12 +95,11 @@ class Proxy:
         except OSError:
             _reset(writer)
             return
-        if self._refusing:  # since it came: `reset` did not know of it yet
-            _reset(writer)
-            _reset(back)
+        self._writers |= {back, writer}
+        if not self._is_open():  # refused since it came, when `reset` did not know of it yet
+            self.reset()
             return
         for source, sink, flowing in ((reader, back, self._asking), (there, writer, self._answering)):
-            self._writers.add(sink)
             task = asyncio.create_task(self._pump(source, sink, flowing), name="proxy pump")
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
