@@ -16,6 +16,7 @@ from ui_types import types_file
 
 from drumline.cli.errors import ExitCode
 from drumline.cli.main import command
+from drumline.cli.parameters import Group
 from drumline.core.duration import format_duration
 from drumline.settings.docs import field_docs, type_words
 from drumline.settings.environment import COMMON_NAMES
@@ -147,7 +148,7 @@ def _commands(command: Any, parent: Any) -> Iterator[str]:
     context = command.context_class(command, info_name=name, parent=parent, terminal_width=WIDTH)
     level = "##" if parent is None or parent.parent is None else "###"
     yield f"\n{level} `{context.command_path}`\n\n```text\n{command.get_help(context).rstrip()}\n```\n"
-    for child in getattr(command, "commands", {}).values():
+    for child in command.all.values() if isinstance(command, Group) else ():
         yield from _commands(child, context)
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import kubernetes_validate  # type: ignore[import-untyped]  # has none
-import typer
 import yaml
 
-from drumline.cli.main import app
+from drumline.cli.main import command as program
+from drumline.cli.parameters import Group
 from drumline.settings import Settings, load_settings
 from tests.harness.programs import path_of
 
@@ -129,11 +129,11 @@ def settings_from(environment: Mapping[str, str], folder: Path, *, config: str =
 
 def check_command(words: Sequence[str]) -> None:
     """Fail if the command line would not understand some words."""
-    command: Any = typer.main.get_command(app)
+    command: Any = program()
     rest = list(words)
-    while hasattr(command, "commands"):
-        assert rest[0] in command.commands, f"there is no command {rest[0]}"
-        command = command.commands[rest.pop(0)]
+    while isinstance(command, Group):
+        assert rest[0] in command.all, f"there is no command {rest[0]}"
+        command = command.all[rest.pop(0)]
     command.make_context(words[0], rest)
 
 

@@ -5,16 +5,15 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-import typer
+from click import UsageError
 
 from drumline.cli.main import command as program
+from drumline.cli.parameters import Group
 from tests.docs.pages import ROOT, pages
 
 PAGES = pages("*.md", "docs/*.md", "docs/*/*.md", "docs/how-to/runbooks/*.md")
 LEFT_OUT = {"CHANGELOG.md", "cli.md"}
 """What tells of the past, and what is made from the commands themselves."""
-UsageError: Any = typer.BadParameter.__mro__[1]
-"""What the parser raises; it is not exported by itself."""
 PROGRAM: Any = program()
 
 
@@ -33,13 +32,13 @@ COMMANDS = sorted(set(inline_commands()))
 def fault_of(words: list[str]) -> str | None:
     """Return what is wrong with a command line, if anything is; its values may be placeholders."""
     command, context = PROGRAM, PROGRAM.context_class(PROGRAM, info_name="drumline")
-    while words and hasattr(command, "commands"):
-        found = command.commands.get(words[0])
+    while words and isinstance(command, Group):
+        found = command.all.get(words[0])
         if found is None:
             return f"there is no command {words[0]}"
         command, words = found, words[1:]
         context = command.context_class(command, info_name=command.name, parent=context)
-    if hasattr(command, "commands"):
+    if isinstance(command, Group):
         return None  # a group is named as a whole
     try:
         given, rest, _ = command.make_parser(context).parse_args(args=list(words))
@@ -48,10 +47,14 @@ def fault_of(words: list[str]) -> str | None:
     missing = [
         one.name
         for one in command.params
-        if one.param_type_name == "argument" and one.required and not given.get(one.name)
+        if one.param_type_name == "argument" and one.required and not _is_given(given.get(one.name))
     ]
     is_example = any(word.startswith("-") for word in words)
     return f"needs {missing}" if missing and is_example else f"takes no {rest}" if rest else None
+
+
+def _is_given(value: object) -> bool:
+    return isinstance(value, str | tuple) and bool(value)
 
 
 def test_every_command_in_a_sentence_exists() -> None:

@@ -33,7 +33,7 @@ def test_the_command_is_a_module_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("missing", "words"), [("typer", ("version",)), ("uvicorn", ("dev", "--port", "0")), ("structlog", ("worker",))]
+    ("missing", "words"), [("click", ("version",)), ("uvicorn", ("dev", "--port", "0")), ("structlog", ("worker",))]
 )
 def test_a_missing_package_is_named_in_one_line_with_what_to_install(
     missing: str, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -52,7 +52,7 @@ def test_the_base_starts_the_embedded_mode_and_large_things_are_extras() -> None
     names = {re.split(r"[<>=\[; ]", one)[0] for one in PROJECT["dependencies"]}
     extras = PROJECT["optional-dependencies"]
 
-    assert {"typer", "starlette", "uvicorn", "httpx", "cryptography"} <= names
+    assert {"click", "starlette", "uvicorn", "httpx", "cryptography"} <= names
     assert not names & {"typst", "uvloop", "asyncpg", "redis", "confluent-kafka", "botocore", "opentelemetry-sdk"}
     assert {"cli", "worker", "server", "pdf", "postgres", "redis", "kafka", "traces", "aws", "all"} == extras.keys()
 

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from drumline.cli.commands import group, list_command, server_command
 from drumline.cli.errors import ExitCode
 from drumline.cli.options import Json
 from drumline.cli.output import print_json, say
+from drumline.cli.parameters import Argument, Option
 from drumline.cli.tables import Column
 from drumline.cli.times import Toward, optional_moment
 
@@ -35,15 +36,15 @@ COLUMNS = (
 @list_command(app, "list", COLUMNS, empty="Nobody has done anything yet.")
 def list_audit(
     client: "ApiClient",
-    act: Annotated[str | None, typer.Option("--act", help="Only this act, such as queue.pause.")] = None,
-    key: Annotated[str | None, typer.Option("--key", help="Only what was done with this key, by its id.")] = None,
-    target: Annotated[str | None, typer.Option("--target", help="Only what was about this path.")] = None,
+    act: Annotated[str | None, Option("--act", help="Only this act, such as queue.pause.")] = None,
+    key: Annotated[str | None, Option("--key", help="Only what was done with this key, by its id.")] = None,
+    target: Annotated[str | None, Option("--target", help="Only what was about this path.")] = None,
     since: Annotated[
-        str | None, typer.Option("--since", help="Only from this time on: 1h, 2026-10-01.", metavar="TIME")
+        str | None, Option("--since", help="Only from this time on: 1h, 2026-10-01.", metavar="TIME")
     ] = None,
-    until: Annotated[str | None, typer.Option("--until", help="Only before this time: today.", metavar="TIME")] = None,
-    every: Annotated[bool, typer.Option("--all", help="What was asked, too, where its answer is listed.")] = False,
-    limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 100,
+    until: Annotated[str | None, Option("--until", help="Only before this time: today.", metavar="TIME")] = None,
+    every: Annotated[bool, Option("--all", help="What was asked, too, where its answer is listed.")] = False,
+    limit: Annotated[int, Option("--limit", help="How many at most.", min=1)] = 100,
 ) -> Any:
     """List who did what, newest first."""
     return client.pages(
@@ -62,7 +63,7 @@ def list_audit(
 def export(
     client: "ApiClient",
     file: Annotated[
-        Path | None, typer.Option("--file", help="Write to this file, not to standard output.", metavar="FILE")
+        Path | None, Option("--file", help="Write to this file, not to standard output.", metavar="FILE")
     ] = None,
 ) -> None:
     """Export the whole log, one row per line, with all that its verification needs."""
@@ -80,13 +81,11 @@ def export(
 def verify(
     client: "ApiClient",
     file: Annotated[
-        Path | None, typer.Argument(help="An exported log; the server's own if not given.", metavar="[FILE]")
+        Path | None, Argument(help="An exported log; the server's own if not given.", metavar="[FILE]")
     ] = None,
     expect: Annotated[
         list[str] | None,
-        typer.Option(
-            "--expect", help="A head that you kept, as TENANT=COUNT:HASH; the log must have passed through it."
-        ),
+        Option("--expect", help="A head that you kept, as TENANT=COUNT:HASH; the log must have passed through it."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -101,12 +100,12 @@ def verify(
         print_json({"is_sound": all(chain["fault"] is None for chain in chains), "chains": chains})
     for chain in () if as_json else chains:
         fault = chain["fault"]
-        typer.echo(f"{chain['tenant']}={chain['head']}  {'sound' if fault is None else 'NOT SOUND'}")
+        click.echo(f"{chain['tenant']}={chain['head']}  {'sound' if fault is None else 'NOT SOUND'}")
         if fault is not None:
-            typer.echo(f"  at row {fault['seq']}: {fault['what']}")
+            click.echo(f"  at row {fault['seq']}: {fault['what']}")
     if any(chain["fault"] for chain in chains):
         say("The audit log was touched.")
-        raise typer.Exit(ExitCode.FAILED)
+        raise click.exceptions.Exit(ExitCode.FAILED)
 
 
 def _lines(pieces: Iterable[str]) -> Iterator[str]:

@@ -4,18 +4,19 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
 from drumline.cli.options import Config, Data, Json, Yes
 from drumline.cli.output import confirm, print_json, say
+from drumline.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
     from drumline.settings import Settings
 
 
 def backup(
-    target: Annotated[Path, typer.Argument(help="The file to make.", metavar="FILE", show_default=False)],
-    replace: Annotated[bool, typer.Option("--replace", help="Replace a file that is there.")] = False,
+    target: Annotated[Path, Argument(help="The file to make.", metavar="FILE", show_default=False)],
+    replace: Annotated[bool, Option("--replace", help="Replace a file that is there.")] = False,
     data: Data = None,
     config: Config = None,
     as_json: Json = False,
@@ -32,20 +33,20 @@ def backup(
     if as_json:
         print_json(msgspec.to_builtins(made))
     else:
-        typer.echo(f"{made.file}  {made.size:,} bytes, schema {made.schema}, in {made.seconds:.1f} s")
+        click.echo(f"{made.file}  {made.size:,} bytes, schema {made.schema}, in {made.seconds:.1f} s")
 
 
 def restored(
-    force: Annotated[bool, typer.Option("--force", help="Although something seems to be at work on it.")] = False,
+    force: Annotated[bool, Option("--force", help="Although something seems to be at work on it.")] = False,
     yes: Yes = False,
     data: Data = None,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Finish a restore: run it once on a restored store, before anything else is started on it.
+    """Finish a restore: run it once on a restored store.
 
-    It migrates the store, gives its log of events a new name, and lets Redis forget what it knows of a later time. On a
-    store that is in use it does nothing.
+    Run it before anything else is started on that store. It migrates the store, gives its log of events a new name,
+    and lets Redis forget what it knows of a later time. On a store that is in use it does nothing.
     """
     import asyncio
 

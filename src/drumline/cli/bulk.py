@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from drumline.cli.commands import group, list_command, server_command
 from drumline.cli.describing import print_line, shown_moment
 from drumline.cli.errors import ExitCode
 from drumline.cli.options import GiveUp, Json, Jsonl, Limit, Yes
 from drumline.cli.output import confirm, print_json, print_json_line, say
+from drumline.cli.parameters import Argument, Option
 from drumline.cli.tables import Column, print_fitted, tidy
 from drumline.core.errors import Overloaded, Unavailable
 
@@ -24,7 +25,7 @@ SHOWN_ITEMS = 20
 
 app = group("List and abort bulk operations.")
 
-BulkId = Annotated[str, typer.Argument(help="The operation's id.", metavar="ID", show_default=False)]
+BulkId = Annotated[str, Argument(help="The operation's id.", metavar="ID", show_default=False)]
 
 
 def which(bulk: dict[str, Any]) -> str:
@@ -66,7 +67,7 @@ def list_bulks(
     client: "ApiClient",
     state: Annotated[
         list[str] | None,
-        typer.Option("--state", help="Only running, completed or aborted ones; may be repeated.", metavar="STATE"),
+        Option("--state", help="Only running, completed or aborted ones; may be repeated.", metavar="STATE"),
     ] = None,
     limit: Limit = 50,
 ) -> Any:
@@ -88,7 +89,7 @@ def _describe(client: "ApiClient", bulk: dict[str, Any]) -> None:
     path = f"/bulk/{bulk['id']}/items"
     refused = client.get(path, outcome="failed,skipped", limit=SHOWN_ITEMS)
     if refused["items"]:
-        typer.echo()
+        click.echo()
         print_fitted(refused["items"], ITEMS)
         if refused["next_cursor"]:
             say(f"These are the first {SHOWN_ITEMS}; all of them: GET /api/v1{path}?outcome=failed,skipped")
@@ -113,7 +114,7 @@ def watch(
     finish(bulk, as_json=as_json, as_jsonl=as_jsonl)
 
 
-@server_command(app, show=lambda bulk: typer.echo(summary(bulk)))
+@server_command(app, show=lambda bulk: click.echo(summary(bulk)))
 def abort(client: "ApiClient", id: BulkId, yes: Yes = False) -> Any:
     """Abort a bulk operation; what was done stays done."""
     bulk = client.get(f"/bulk/{id}")
@@ -151,14 +152,14 @@ def finish(bulk: dict[str, Any], *, as_json: bool, as_jsonl: bool = False) -> No
     if as_json:
         print_json(bulk)
     elif not as_jsonl:
-        typer.echo(summary(bulk))
+        click.echo(summary(bulk))
         if bulk["failed"] or bulk["skipped"]:
             say(f"Why some were passed over: drumline bulk get {bulk['id']}")
     if bulk["state"] == "running":
         say("The time is up; the operation goes on.")
-        raise typer.Exit(ExitCode.TIMED_OUT)
+        raise click.exceptions.Exit(ExitCode.TIMED_OUT)
     if bulk["failed"]:
-        raise typer.Exit(ExitCode.FAILED)
+        raise click.exceptions.Exit(ExitCode.FAILED)
 
 
 def summary(bulk: dict[str, Any]) -> str:

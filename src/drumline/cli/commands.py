@@ -16,11 +16,12 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, TypeVar, dataclass_transform
 from urllib.parse import quote
 
-import typer
+import click
 
 from drumline.cli.errors import ExitCode, exit_code_of
 from drumline.cli.options import Fields, Json, Jsonl, Key, Reason, Timeout, Url, Wide
 from drumline.cli.output import Form, print_json, print_list, print_object, say
+from drumline.cli.parameters import Group
 from drumline.cli.tables import Column
 from drumline.cli.terminal import is_terminal
 from drumline.core.errors import Conflict, Invalid, NotFound
@@ -41,9 +42,9 @@ _FLAGS: Final = frozenset({"as_json", "as_jsonl", "wide"})
 """Flags that are off by default; the others have no value."""
 
 
-def group(help: str) -> typer.Typer:
+def group(help: str) -> Group:
     """Return an empty group of commands."""
-    return typer.Typer(help=help, no_args_is_help=True, rich_markup_mode=None)
+    return Group(help)
 
 
 class Flags:
@@ -57,7 +58,7 @@ def flags(kind: type[F]) -> type[F]:
 
 
 def server_command(
-    app: typer.Typer | None = None,
+    app: Group | None = None,
     name: str | None = None,
     *,
     show: Show | None = None,
@@ -87,7 +88,7 @@ def server_command(
 
 
 def list_command(
-    app: typer.Typer,
+    app: Group,
     name: str,
     columns: Iterable[Column],
     *,
@@ -114,7 +115,7 @@ def list_command(
 
 
 def _bound(
-    app: typer.Typer | None,
+    app: Group | None,
     name: str | None,
     added: Mapping[str, Any],
     finish: "Callable[[ApiClient, Any, Mapping[str, Any]], None]",
@@ -142,7 +143,7 @@ def _bound(
         parameters = [*expanded, *shared]
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        return command if app is None else app.command(name)(command)
+        return command if app is None else app.add(name)(command)
 
     return decorate
 
@@ -183,7 +184,7 @@ def do_each(
             code = code or exit_code_of(error)
     print_json(done) if as_json else show(done)
     if code:
-        raise typer.Exit(code)
+        raise click.exceptions.Exit(code)
 
 
 def checked_status(text: str, statuses: tuple[str, ...]) -> str:

@@ -3,12 +3,13 @@
 import os
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from drumline.cli.commands import group, list_command, server_command
 from drumline.cli.errors import ExitCode
 from drumline.cli.options import Config, Fields, Json, Jsonl, Key, Reason, Timeout, Url, Wide
 from drumline.cli.output import Form, print_json, print_list, say
+from drumline.cli.parameters import Argument, Option
 from drumline.cli.tables import Column
 
 if TYPE_CHECKING:
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 
 app = group("Show, check and change the configuration.")
 
-Version = Annotated[
-    int | None, typer.Option("--version", help="Only if this is the newest version.", metavar="N", min=0)
-]
+Version = Annotated[int | None, Option("--version", help="Only if this is the newest version.", metavar="N", min=0)]
 
 VERSIONS = (
     Column("VERSION", "version", rank=9),
@@ -44,13 +43,13 @@ SHOWN = (
 def _print_fleet(config: dict[str, Any]) -> None:
     say(f"Version {config['version']}.")
     for key, value in sorted(config["settings"].items()):
-        typer.echo(f"{key}={_shown(value)}")
+        click.echo(f"{key}={_shown(value)}")
 
 
-@app.command()
+@app.add()
 def show(
-    every: Annotated[bool, typer.Option("--all", help="Show defaults too.")] = False,
-    fleet: Annotated[bool, typer.Option("--fleet", help="Ask the server for the fleet's configuration too.")] = False,
+    every: Annotated[bool, Option("--all", help="Show defaults too.")] = False,
+    fleet: Annotated[bool, Option("--fleet", help="Ask the server for the fleet's configuration too.")] = False,
     config: Config = None,
     as_json: Json = False,
     as_jsonl: Jsonl = False,
@@ -83,7 +82,7 @@ def show(
     print_list(items, SHOWN, Form(as_json, as_jsonl, wide, fields), nothing="Nothing is set: every value is a default.")
 
 
-@app.command()
+@app.add()
 def check(config: Config = None, as_json: Json = False) -> None:
     """Check everything that is set here, without starting anything."""
     found = [error.message for error in _sources(config).problems()]
@@ -93,14 +92,14 @@ def check(config: Config = None, as_json: Json = False) -> None:
         for problem in found:
             say(f"Error: {problem}")
     if found:
-        raise typer.Exit(ExitCode.USAGE)
+        raise click.exceptions.Exit(ExitCode.USAGE)
     if not as_json:
-        typer.echo("The configuration is valid.")
+        click.echo("The configuration is valid.")
 
 
-@app.command()
+@app.add()
 def docs(
-    key: Annotated[str | None, typer.Argument(help="A setting or a part of its name.", metavar="[KEY]")] = None,
+    key: Annotated[str | None, Argument(help="A setting or a part of its name.", metavar="[KEY]")] = None,
     as_json: Json = False,
 ) -> None:
     """Explain what can be set."""
@@ -130,8 +129,8 @@ def docs(
         return
     for item in found:
         live = ", live" if item["live"] else ""
-        typer.echo(f"{item['key']}  ({item['type']}{live}; default {_shown(item['default']) or 'none'})")
-        typer.echo(f"  {item['meaning']}\n  {item['variable']}\n")
+        click.echo(f"{item['key']}  ({item['type']}{live}; default {_shown(item['default']) or 'none'})")
+        click.echo(f"  {item['meaning']}\n  {item['variable']}\n")
 
 
 @server_command(app, "set", show=_print_fleet, reason=True)
@@ -139,7 +138,7 @@ def set_values(
     client: "ApiClient",
     pairs: Annotated[
         list[str],
-        typer.Argument(help="Such as worker.concurrency=20.", metavar="KEY=VALUE...", show_default=False),
+        Argument(help="Such as worker.concurrency=20.", metavar="KEY=VALUE...", show_default=False),
     ],
     reason: Reason = None,
     version: Version = None,
@@ -162,7 +161,7 @@ def set_values(
 @server_command(app, "unset", show=_print_fleet, reason=True)
 def unset_values(
     client: "ApiClient",
-    keys: Annotated[list[str], typer.Argument(help="What to unset.", metavar="KEY...", show_default=False)],
+    keys: Annotated[list[str], Argument(help="What to unset.", metavar="KEY...", show_default=False)],
     reason: Reason = None,
     version: Version = None,
 ) -> Any:
@@ -179,7 +178,7 @@ def get(client: "ApiClient") -> Any:
 @list_command(app, "history", VERSIONS, empty="Nothing was ever set.")
 def history(
     client: "ApiClient",
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many versions.", min=1)] = 20,
+    limit: Annotated[int, Option("--limit", "-n", help="How many versions.", min=1)] = 20,
 ) -> Any:
     """List the versions of the fleet's settings: when, by whom, why."""
     return client.pages("/config/history", limit=limit)

@@ -6,24 +6,25 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
 from drumline.cli.options import Host, Key, LogLevel, Port, Url
 from drumline.cli.output import say
+from drumline.cli.parameters import Option
 from drumline.cli.servers import end_by_sigterm, run_process
 
 if TYPE_CHECKING:
     from drumline.settings import Settings
 
-Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same demo.", metavar="N")]
-Rate = Annotated[float, typer.Option("--rate", help="Tasks a second once every screen is filled; 0 for none.", min=0.0)]
+Seed = Annotated[int, Option("--seed", help="The same seed gives the same demo.", metavar="N")]
+Rate = Annotated[float, Option("--rate", help="Tasks a second once every screen is filled; 0 for none.", min=0.0)]
 For = Annotated[
     str | None,
-    typer.Option("--for", help="How long to go on, such as 10m; for ever when not given.", metavar="DURATION"),
+    Option("--for", help="How long to go on, such as 10m; for ever when not given.", metavar="DURATION"),
 ]
 DemoData = Annotated[
     Path | None,
-    typer.Option("--data", help="The data folder: of the server to feed, or for a new one.", metavar="FOLDER"),
+    Option("--data", help="The data folder: of the server to feed, or for a new one.", metavar="FOLDER"),
 ]
 
 
@@ -38,10 +39,11 @@ def demo(
     data: DemoData = None,
     log_level: LogLevel = None,
 ) -> None:
-    """Fill every screen with the work of a small shop: orders, jobs, schedules, and whatever can go wrong.
+    """Fill every screen with the work of a small shop.
 
-    It feeds the server that --url or the data folder names; where none is running it starts its own, on any free port
-    and in a temporary folder unless told otherwise. Tasks of the demo do nothing outside of their process.
+    There are orders, jobs, schedules, and whatever can go wrong. It feeds the server that --url or the data folder
+    names; where none is running it starts its own, on any free port and in a temporary folder unless told otherwise.
+    Tasks of the demo do nothing outside of their process.
     """
     end_by_sigterm()
     from drumline.core.duration import parse_duration
@@ -59,7 +61,7 @@ def demo(
         if data is None:
             folder = stack.enter_context(TemporaryDirectory(prefix="drumline-demo-"))
             settings = _load(host=host, port=0 if port is None else port, data=Path(folder), log_level=log_level)
-        run_process(settings, run_demo_server(settings, options, say=typer.echo))
+        run_process(settings, run_demo_server(settings, options, say=click.echo))
 
 
 def _load(

@@ -5,7 +5,7 @@ import re
 import time
 from typing import Any
 
-import typer
+import click
 
 from drumline.cli.tables import Column, between, print_fitted, relative, since_epoch, size, span, terminal_width, tidy
 from drumline.cli.terminal import STATUS_COLOURS, is_terminal, painted, safe
@@ -52,7 +52,7 @@ def print_task(task: dict[str, Any], attempts: list[dict[str, Any]], artifacts: 
     for artifact in artifacts:
         print_line("artifact", f"{tidy(artifact['name'])}  {size(artifact['size'])}  {artifact['content_type']}")
     if len(attempts) > 1 or any(attempt["error"] for attempt in attempts):
-        typer.echo()
+        click.echo()
         print_fitted(attempts, ATTEMPTS)
 
 
@@ -111,13 +111,13 @@ def shown_moment(moment: str | None) -> str:
 def print_line(label: str, text: str | None) -> None:
     """Print a line with its label, if there is anything to print."""
     if text:
-        typer.echo(f"{label:<{LABEL}} {safe(text, colours=True)}")
+        click.echo(f"{label:<{LABEL}} {safe(text, colours=True)}")
 
 
 def _print_block(label: str, text: str) -> None:
     """Print a text of several lines, each under the other."""
     for number, line in enumerate(re.split(r"\r?\n", text) if text else ()):
-        typer.echo(f"{'' if number else label:<{LABEL}} {tidy(line.expandtabs(4))}".rstrip())
+        click.echo(f"{'' if number else label:<{LABEL}} {tidy(line.expandtabs(4))}".rstrip())
 
 
 def _json(value: object) -> str:

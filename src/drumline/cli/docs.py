@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
 from drumline.cli.output import say
+from drumline.cli.parameters import Argument, Option
 from drumline.core.errors import Conflict, NotFound
 
 if TYPE_CHECKING:
@@ -12,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def docs(
-    page: Annotated[str, typer.Argument(help="The page to show, such as how-to/jobs or errors/fenced.")] = "",
-    text: Annotated[bool, typer.Option("--text", help="Print the page as Markdown and end.")] = False,
-    port: Annotated[int, typer.Option("--port", help="The port of the pages, 0 for any.", min=0, max=65535)] = 0,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
+    page: Annotated[str, Argument(help="The page to show, such as how-to/jobs or errors/fenced.")] = "",
+    text: Annotated[bool, Option("--text", help="Print the page as Markdown and end.")] = False,
+    port: Annotated[int, Option("--port", help="The port of the pages, 0 for any.", min=0, max=65535)] = 0,
+    browser: Annotated[bool, Option("--browser/--no-browser", help="Open a browser.")] = True,
 ) -> None:
     """Show the documentation in a browser; it is part of the package.
 
@@ -27,7 +28,7 @@ def docs(
         raise NotFound("the documentation has not been built: run `make docs` in the source tree")
     path = page.strip("/").removesuffix(".md")
     if text:
-        typer.echo(_markdown(path), nl=False)
+        click.echo(_markdown(path), nl=False)
         return
     if SITE.page_name(path) is None:
         raise _missing(path)

@@ -3,11 +3,12 @@
 import os
 from typing import Annotated
 
-import typer
+import click
 
 from drumline.cli.errors import ExitCode
 from drumline.cli.options import Config, Data, Json, Url
 from drumline.cli.output import print_json
+from drumline.cli.parameters import Option
 from drumline.cli.tables import tidy
 from drumline.cli.terminal import painted
 
@@ -16,15 +17,16 @@ _COLOURS = {"ok": "green", "note": None, "warning": "yellow", "problem": "red"}
 
 
 def doctor(
-    strict: Annotated[bool, typer.Option("--strict", help="Fail for warnings, too.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only what is wrong.")] = False,
+    strict: Annotated[bool, Option("--strict", help="Fail for warnings, too.")] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Show only what is wrong.")] = False,
     data: Data = None,
     url: Url = None,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Examine this installation: settings, clocks, backends, shards, schema, disk, port, workers and queues.
+    """Examine this installation and print what to repair.
 
+    It looks at settings, clocks, backends, shards, schema, disk, port, workers and queues.
     Ends with status 1 if there is a problem. With a server named it examines the way there.
     """
     import asyncio
@@ -45,8 +47,8 @@ def doctor(
         shown = [each for each in findings if not quiet or each.severity in {"problem", "warning"}]
         for each in shown:
             sign = painted(f"{_SIGNS[each.severity]:<8}", _COLOURS[each.severity])
-            typer.echo(f"{sign} {tidy(each.text)}")
+            click.echo(f"{sign} {tidy(each.text)}")
             if each.advice:
-                typer.echo(f"         {tidy(each.advice)}")
+                click.echo(f"         {tidy(each.advice)}")
     if bad:
-        raise typer.Exit(ExitCode.FAILED)
+        raise click.exceptions.Exit(ExitCode.FAILED)

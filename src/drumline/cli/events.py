@@ -5,11 +5,12 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from drumline.cli.commands import group, list_command, segment, server_command
 from drumline.cli.options import Jsonl, Yes
 from drumline.cli.output import confirm, print_json, print_json_line, say
+from drumline.cli.parameters import Argument, Option
 from drumline.cli.tables import Column, span, tidy
 from drumline.core.errors import Overloaded, Unavailable
 
@@ -38,26 +39,26 @@ def events(
     client: "ApiClient",
     type: Annotated[
         Several,
-        typer.Option("--type", "-t", help="A kind such as task.failed, or task for all of them.", metavar="TYPE"),
+        Option("--type", "-t", help="A kind such as task.failed, or task for all of them.", metavar="TYPE"),
     ] = None,
-    name: Annotated[
-        Several, typer.Option("--name", help="Of tasks, jobs or schedules of this name.", metavar="NAME")
-    ] = None,
-    queue: Annotated[Several, typer.Option("--queue", "-q", help="Of tasks in this queue.", metavar="NAME")] = None,
-    job: Annotated[Several, typer.Option("--job", help="Of this job and its tasks.", metavar="ID")] = None,
-    tag: Annotated[Several, typer.Option("--tag", help="Of what has this tag.", metavar="TAG")] = None,
+    name: Annotated[Several, Option("--name", help="Of tasks, jobs or schedules of this name.", metavar="NAME")] = None,
+    queue: Annotated[Several, Option("--queue", "-q", help="Of tasks in this queue.", metavar="NAME")] = None,
+    job: Annotated[Several, Option("--job", help="Of this job and its tasks.", metavar="ID")] = None,
+    tag: Annotated[Several, Option("--tag", help="Of what has this tag.", metavar="TAG")] = None,
     status: Annotated[
-        Several, typer.Option("--status", help="Of tasks with this status after the change.", metavar="STATUS")
+        Several, Option("--status", help="Of tasks with this status after the change.", metavar="STATUS")
     ] = None,
-    subject: Annotated[Several, typer.Option("--subject", help="Of this task, job, worker …", metavar="ID")] = None,
+    subject: Annotated[Several, Option("--subject", help="Of this task, job, worker …", metavar="ID")] = None,
     after: Annotated[
-        str | None, typer.Option("--after", help="Begin after this event instead of now.", metavar="EVENT-ID")
+        str | None, Option("--after", help="Begin after this event instead of now.", metavar="EVENT-ID")
     ] = None,
-    count: Annotated[int | None, typer.Option("--count", "-n", help="Stop after so many.", min=1, metavar="N")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print each event as a JSON document.")] = False,
+    count: Annotated[int | None, Option("--count", "-n", help="Stop after so many.", min=1, metavar="N")] = None,
+    as_json: Annotated[bool, Option("--json", help="Print each event as a JSON document.")] = False,
     as_jsonl: Jsonl = False,
 ) -> None:
-    """Follow events as they happen; all flags must match, and one of the values of a repeated flag.
+    """Follow events as they happen.
+
+    All flags must match, and one of the values of a repeated flag.
 
     A connection that breaks is opened again where it was, so nothing is missed.
     """
@@ -80,7 +81,7 @@ def list_consumers(client: "ApiClient") -> Any:
 @server_command(app, reason=True)
 def forget(
     client: "ApiClient",
-    name: Annotated[str, typer.Argument(help="The consumer's name.", metavar="NAME", show_default=False)],
+    name: Annotated[str, Argument(help="The consumer's name.", metavar="NAME", show_default=False)],
     yes: Yes = False,
 ) -> None:
     """Delete a consumer that will not come back: no events are kept for it. Should it come back, it starts anew."""
@@ -128,7 +129,7 @@ def _messages(pieces: Iterable[str]) -> Iterator[dict[str, str]]:
 def _print(event: dict[str, Any]) -> None:
     kind = event["type"].removeprefix("drumline.")
     text = f"{kind:<{TYPE_WIDTH}}  {event['subject']}{_details(event['data'])}"
-    typer.echo(f"{event['time'][11:23]}  {tidy(text)}")
+    click.echo(f"{event['time'][11:23]}  {tidy(text)}")
 
 
 def _details(data: dict[str, Any]) -> str:

@@ -3,13 +3,14 @@
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from drumline.cli.bulk import finish, follow, which
 from drumline.cli.commands import Flags, flags, group, list_command, segment, server_command
 from drumline.cli.describing import print_line, print_task
 from drumline.cli.options import DryRun, Json, Limit, Tag, TaskId, Yes
 from drumline.cli.output import confirm, print_json, say
+from drumline.cli.parameters import Argument, Option
 from drumline.cli.tables import Column, relative, span, tidy
 from drumline.cli.times import Toward, moment, span_of
 from drumline.core.errors import Invalid
@@ -44,11 +45,11 @@ GROUPS = (
     Column("ERROR", _error, rank=8, least=24),
 )
 
-Ids = Annotated[list[str] | None, typer.Argument(help="Ids of failed tasks.", metavar="[ID]...", show_default=False)]
-Queue = Annotated[str | None, typer.Option("--queue", "-q", help="Only of this queue.", metavar="NAME")]
-Name = Annotated[str | None, typer.Option("--name", "-n", help="Only of this task name.", metavar="NAME")]
-Kind = Annotated[str | None, typer.Option("--kind", help="Only this class of error.", metavar="CLASS")]
-All = Annotated[bool, typer.Option("--all", help="All failures there are.")]
+Ids = Annotated[list[str] | None, Argument(help="Ids of failed tasks.", metavar="[ID]...", show_default=False)]
+Queue = Annotated[str | None, Option("--queue", "-q", help="Only of this queue.", metavar="NAME")]
+Name = Annotated[str | None, Option("--name", "-n", help="Only of this task name.", metavar="NAME")]
+Kind = Annotated[str | None, Option("--kind", help="Only this class of error.", metavar="CLASS")]
+All = Annotated[bool, Option("--all", help="All failures there are.")]
 
 
 @flags
@@ -58,21 +59,19 @@ class Filter(Flags):
     queue: Queue = None
     name: Name = None
     fingerprint: Annotated[
-        str | None, typer.Option("--fingerprint", "-f", help="Only of this group.", metavar="FINGERPRINT")
+        str | None, Option("--fingerprint", "-f", help="Only of this group.", metavar="FINGERPRINT")
     ] = None
     kind: Kind = None
     why: Annotated[
         str | None,
-        typer.Option("--why", help="Only retries_exhausted, permanent, poison or unresolved_input.", metavar="REASON"),
+        Option("--why", help="Only retries_exhausted, permanent, poison or unresolved_input.", metavar="REASON"),
     ] = None
-    since: Annotated[
-        str | None, typer.Option("--since", help="Failed then or later: 2h, 2026-10-01.", metavar="TIME")
-    ] = None
+    since: Annotated[str | None, Option("--since", help="Failed then or later: 2h, 2026-10-01.", metavar="TIME")] = None
     until: Annotated[
-        str | None, typer.Option("--until", help="Failed before that: 30m, yesterday 09:00.", metavar="TIME")
+        str | None, Option("--until", help="Failed before that: 30m, yesterday 09:00.", metavar="TIME")
     ] = None
     tag: Tag = None
-    job: Annotated[str | None, typer.Option("--job", help="Only of this job.", metavar="ID")] = None
+    job: Annotated[str | None, Option("--job", help="Only of this job.", metavar="ID")] = None
 
     def query(self) -> dict[str, Any]:
         """Return the filters that were given, by their names in the API."""
@@ -100,12 +99,10 @@ class Filter(Flags):
 class BulkOptions(Flags):
     """How something is done to many failures."""
 
-    reason: Annotated[str | None, typer.Option("--reason", help="The reason, stored with it.", metavar="TEXT")] = None
+    reason: Annotated[str | None, Option("--reason", help="The reason, stored with it.", metavar="TEXT")] = None
     yes: Yes = False
     dry_run: DryRun = False
-    no_wait: Annotated[
-        bool, typer.Option("--no-wait", help="Print the operation's id, and do not wait for its end.")
-    ] = False
+    no_wait: Annotated[bool, Option("--no-wait", help="Print the operation's id, and do not wait for its end.")] = False
     as_json: Json = False
 
 
@@ -130,7 +127,7 @@ def groups(
     queue: Queue = None,
     name: Name = None,
     kind: Kind = None,
-    by_count: Annotated[bool, typer.Option("--by-count", help="The largest first, not what was seen last.")] = False,
+    by_count: Annotated[bool, Option("--by-count", help="The largest first, not what was seen last.")] = False,
     limit: Limit = 50,
 ) -> Any:
     """List failures by their cause, with counts."""
@@ -162,9 +159,9 @@ def retry(
     *,
     filter: Filter,
     everything: All = False,
-    rate: Annotated[float | None, typer.Option("--rate", help="How many a second, at most.", metavar="N")] = None,
+    rate: Annotated[float | None, Option("--rate", help="How many a second, at most.", metavar="N")] = None,
     payload: Annotated[
-        str | None, typer.Option("--payload", help="For one task: what to give it instead, as JSON.", metavar="JSON")
+        str | None, Option("--payload", help="For one task: what to give it instead, as JSON.", metavar="JSON")
     ] = None,
     options: BulkOptions,
 ) -> None:
@@ -178,7 +175,7 @@ def retry(
     if ids and len(ids) == 1 and not options.dry_run:
         body = {} if payload is None else {"payload": read_json(payload, field="--payload")}
         task = client.post(f"/failures/{ids[0]}/retry", body)
-        print_json(task) if options.as_json else typer.echo(f"{task['id']}  {task['status']}")
+        print_json(task) if options.as_json else click.echo(f"{task['id']}  {task['status']}")
         return
     _do_many(client, "retry", {**selection, "rate": rate}, options)
 
@@ -198,7 +195,7 @@ def purge(
     client: "ApiClient",
     older_than: Annotated[
         str,
-        typer.Option("--older-than", help="How old they must be: 30d, 2026-10-01.", metavar="TIME", show_default=False),
+        Option("--older-than", help="How old they must be: 30d, 2026-10-01.", metavar="TIME", show_default=False),
     ],
     options: BulkOptions,
 ) -> None:
@@ -213,12 +210,12 @@ def _do_many(client: "ApiClient", act: str, selection: dict[str, Any], options: 
     found = client.post(f"/failures/{act}", {**asked, "dry_run": True})
     if options.dry_run or not found["total"]:
         text = f"{_count(found)} would be dealt with; nothing was changed."
-        print_json(found) if options.as_json else typer.echo(text if found["total"] else "No failure is like that.")
+        print_json(found) if options.as_json else click.echo(text if found["total"] else "No failure is like that.")
         return
     confirm(f"{act.capitalize()} {_count(found)}{_pace(found)}?", yes=options.yes)
     bulk = client.post(f"/failures/{act}", _as_seen(asked, found))
     if options.no_wait:
-        print_json(bulk) if options.as_json else typer.echo(bulk["id"])
+        print_json(bulk) if options.as_json else click.echo(bulk["id"])
         return
     say(f"To stop it: drumline bulk abort {bulk['id']}; Ctrl-C only stops the watching.")
     finish(follow(client, bulk, as_json=options.as_json), as_json=options.as_json)

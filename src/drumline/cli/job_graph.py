@@ -3,11 +3,12 @@
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from drumline.cli.commands import server_command
 from drumline.cli.options import JobId, Json
 from drumline.cli.output import print_json
+from drumline.cli.parameters import Option
 from drumline.cli.terminal import is_terminal
 from drumline.core.errors import Invalid
 
@@ -21,9 +22,9 @@ POLL_SECONDS = 0.5
 def graph(
     client: "ApiClient",
     id: JobId,
-    mermaid: Annotated[bool, typer.Option("--mermaid", help="Print it as a Mermaid flowchart.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="Fold nothing: every task by itself.")] = False,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Draw it anew until the job has ended.")] = False,
+    mermaid: Annotated[bool, Option("--mermaid", help="Print it as a Mermaid flowchart.")] = False,
+    full: Annotated[bool, Option("--full", help="Fold nothing: every task by itself.")] = False,
+    follow: Annotated[bool, Option("--follow", "-f", help="Draw it anew until the job has ended.")] = False,
     as_json: Json = False,
 ) -> None:
     """Draw a job's tasks and their dependencies.
@@ -39,7 +40,7 @@ def graph(
         from drumline.cli.picture import vertices_of
         from drumline.core.mermaid import mermaid as written
 
-        typer.echo(written(vertices_of(found), folded=not full), nl=False)
+        click.echo(written(vertices_of(found), folded=not full), nl=False)
     else:
         from drumline.cli.picture import print_graph
 

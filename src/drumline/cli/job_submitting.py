@@ -9,11 +9,12 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from drumline.cli.commands import server_command
 from drumline.cli.options import DryRun, Json
 from drumline.cli.output import print_json, say
+from drumline.cli.parameters import Argument, Option
 from drumline.cli.streams import read_stdin
 from drumline.cli.submitting import print_warnings
 from drumline.core.errors import Invalid
@@ -30,17 +31,17 @@ YAML_ENDINGS = frozenset({".yaml", ".yml"})
 def submit(
     client: "ApiClient",
     file: Annotated[
-        str, typer.Argument(help="A file with the job as JSON or YAML, - for JSON on standard input.", metavar="FILE")
+        str, Argument(help="A file with the job as JSON or YAML, - for JSON on standard input.", metavar="FILE")
     ],
-    name: Annotated[str | None, typer.Option("--name", help="Another name than the file's.", metavar="NAME")] = None,
-    owner: Annotated[str | None, typer.Option("--owner", help="Whose job it is.", metavar="NAME")] = None,
-    key: Annotated[str | None, typer.Option("--key", help="Idempotency key.", metavar="KEY")] = None,
+    name: Annotated[str | None, Option("--name", help="Another name than the file's.", metavar="NAME")] = None,
+    owner: Annotated[str | None, Option("--owner", help="Whose job it is.", metavar="NAME")] = None,
+    key: Annotated[str | None, Option("--key", help="Idempotency key.", metavar="KEY")] = None,
     after: Annotated[
         list[str] | None,
-        typer.Option("--after", help="A job that must have completed first; may be repeated.", metavar="ID"),
+        Option("--after", help="A job that must have completed first; may be repeated.", metavar="ID"),
     ] = None,
     wait: Annotated[
-        bool, typer.Option("--wait", "-w", help="Wait for its end, and print the results of its last tasks.")
+        bool, Option("--wait", "-w", help="Wait for its end, and print the results of its last tasks.")
     ] = False,
     dry_run: DryRun = False,
     as_json: Json = False,
@@ -68,7 +69,7 @@ def submit(
     elif as_json:
         print_json(answer)
     else:
-        typer.echo(answer["id"])
+        click.echo(answer["id"])
         if not answer.get("created", True):
             say("This idempotency key was used before: it is the same job.")
 
@@ -78,7 +79,7 @@ def _print_scheduled(answer: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json(answer)
         return
-    typer.echo(answer["schedule"]["id"])
+    click.echo(answer["schedule"]["id"])
     say("This is a schedule, which will make jobs: see `drumline schedules get`.")
 
 

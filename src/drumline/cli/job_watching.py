@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import typer
+import click
 
 from drumline.cli.commands import server_command
 from drumline.cli.errors import ExitCode, exit_code_for
 from drumline.cli.options import GiveUp, JobId, Json, Jsonl
 from drumline.cli.output import print_json, print_json_line, say
+from drumline.cli.parameters import Option
 from drumline.cli.tables import tidy
 from drumline.cli.watching import NEEDED, wait_for_end
 
@@ -33,7 +34,7 @@ def watch(
     client: "ApiClient",
     id: JobId,
     exit_status: Annotated[
-        bool, typer.Option("--exit-status", help="End as the job ends: 0 completed, 5 failed, 6 cancelled.")
+        bool, Option("--exit-status", help="End as the job ends: 0 completed, 5 failed, 6 cancelled.")
     ] = False,
     timeout: GiveUp = None,
     as_json: Json = False,
@@ -55,7 +56,7 @@ def watch(
         _print_end(client, job)
     code = exit_code_for(job["status"])
     if exit_status or code is ExitCode.TIMED_OUT:
-        raise typer.Exit(code)
+        raise click.exceptions.Exit(code)
 
 
 def wait_for_results(client: "ApiClient", id: str, *, as_json: bool) -> None:
@@ -71,7 +72,7 @@ def wait_for_results(client: "ApiClient", id: str, *, as_json: bool) -> None:
         print_json(last_results(client, id))
     else:
         _print_end(client, job)
-    raise typer.Exit(exit_code_for(job["status"]))
+    raise click.exceptions.Exit(exit_code_for(job["status"]))
 
 
 def last_results(client: "ApiClient", id: str) -> dict[str, Any]:
@@ -166,7 +167,7 @@ def _again(task: Job) -> str:
 
 
 def _print_end(client: "ApiClient", job: Job) -> None:
-    typer.echo(f"{job['id']}  {job['status']}")
+    click.echo(f"{job['id']}  {job['status']}")
     if job["status"] == "COMPLETED":
         results = last_results(client, job["id"]) if sys.stdout.isatty() else {}
         if 0 < len(results) <= MOST_SHOWN:

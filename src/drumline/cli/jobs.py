@@ -3,7 +3,7 @@
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from drumline.cli.commands import checked_status, do_each, group, list_command, server_command
 from drumline.cli.describing import EXECUTION, print_line, shown_moment
@@ -12,6 +12,7 @@ from drumline.cli.job_submitting import submit
 from drumline.cli.job_watching import progress_of, watch
 from drumline.cli.options import DryRun, Fields, JobId, JobIds, Json, Limit, Statuses, Tag, Why, Yes
 from drumline.cli.output import Form, confirm, print_list, print_object, say
+from drumline.cli.parameters import Option
 from drumline.cli.tables import Column, between, print_fitted, since_epoch, span, tidy
 from drumline.cli.terminal import STATUS_COLOURS, painted
 
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from drumline.cli.client import ApiClient
 
 app = group("Submit, list and control jobs: graphs of tasks.")
-app.command("submit")(submit)
-app.command("graph")(graph)
-app.command("watch")(watch)
+app.add("submit")(submit)
+app.add("graph")(graph)
+app.add("watch")(watch)
 
 MOST_ATTEMPTS = 1000
 STATUSES = ("PENDING", "PROCESSING", "COMPLETED", "FAILED", "CANCELLED")
@@ -68,10 +69,10 @@ ATTEMPTS = (
 def list_jobs(
     client: "ApiClient",
     status: Statuses = None,
-    name: Annotated[str | None, typer.Option("--name", "-n", help="Only this name.", metavar="NAME")] = None,
-    owner: Annotated[str | None, typer.Option("--owner", help="Only of this owner.", metavar="NAME")] = None,
+    name: Annotated[str | None, Option("--name", "-n", help="Only this name.", metavar="NAME")] = None,
+    owner: Annotated[str | None, Option("--owner", help="Only of this owner.", metavar="NAME")] = None,
     tag: Tag = None,
-    key: Annotated[str | None, typer.Option("--key", help="Only with this idempotency key.", metavar="KEY")] = None,
+    key: Annotated[str | None, Option("--key", help="Only with this idempotency key.", metavar="KEY")] = None,
     limit: Limit = 50,
 ) -> Any:
     """List jobs, newest first."""
@@ -83,7 +84,7 @@ def list_jobs(
 def get(
     client: "ApiClient",
     id: JobId,
-    attempts: Annotated[bool, typer.Option("--attempts", help="The latest executions of its tasks too.")] = False,
+    attempts: Annotated[bool, Option("--attempts", help="The latest executions of its tasks too.")] = False,
     as_json: Json = False,
     fields: Fields = None,
 ) -> None:
@@ -95,7 +96,7 @@ def get(
         return
     _print_job(job, client.get(f"/jobs/{id}/graph")["nodes"])
     if ran is not None:
-        typer.echo()
+        click.echo()
         print_fitted(ran["items"], ATTEMPTS)
         if ran["is_more"]:
             say(f"These are the latest {MOST_ATTEMPTS:,} executions; there were more before them.")
@@ -105,7 +106,7 @@ def get(
 def cancel(
     client: "ApiClient",
     ids: JobIds,
-    force: Annotated[bool, typer.Option("--force", help="End running tasks now, whatever their workers do.")] = False,
+    force: Annotated[bool, Option("--force", help="End running tasks now, whatever their workers do.")] = False,
     reason: Why = None,
     yes: Yes = False,
     dry_run: DryRun = False,
@@ -157,7 +158,7 @@ def _print_dry_run(client: "ApiClient", ids: list[str], outcome: str, *, as_json
 
 def _print_done(jobs: list[dict[str, Any]]) -> None:
     for job in jobs:
-        typer.echo(f"{job['id']}  {job['status']}  {progress_of(job)}")
+        click.echo(f"{job['id']}  {job['status']}  {progress_of(job)}")
     if any(job["cancel_requested"] and job["status"] == "PROCESSING" for job in jobs):
         say("Workers are told within a few seconds; --force ends running tasks now.")
 
@@ -188,7 +189,7 @@ def _remark(job: dict[str, Any]) -> str:
 
 def _print_tasks(nodes: list[dict[str, Any]]) -> None:
     shown = sorted(nodes, key=lambda node: ORDER.index(node["status"]))[:MOST_TASKS]
-    typer.echo()
+    click.echo()
     print_fitted(shown, TASKS)
     if len(nodes) > len(shown):
-        typer.echo(f"… and {len(nodes) - len(shown):,} more: drumline tasks list --job ID, drumline jobs graph ID")
+        click.echo(f"… and {len(nodes) - len(shown):,} more: drumline tasks list --job ID, drumline jobs graph ID")

@@ -2,11 +2,12 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from drumline.cli.commands import group, list_command, server_command
 from drumline.cli.options import Yes
 from drumline.cli.output import confirm, say
+from drumline.cli.parameters import Argument, Option
 from drumline.cli.tables import Column
 from drumline.cli.times import Toward, span_of
 
@@ -35,10 +36,10 @@ COLUMNS = (
     Column("USES", "uses", rank=1),
 )
 
-Id = Annotated[str, typer.Argument(help="The key's id.", metavar="ID", show_default=False)]
+Id = Annotated[str, Argument(help="The key's id.", metavar="ID", show_default=False)]
 User = Annotated[
     str,
-    typer.Argument(
+    Argument(
         help="Who: key:ID, PROVIDER:SUBJECT as in the audit log, or * for everybody.",
         metavar="USER",
         show_default=False,
@@ -48,41 +49,39 @@ User = Annotated[
 
 def _print_new(made: dict[str, Any]) -> None:
     say(f"Key {made['id']} ({made['role']} of {made['tenant']}). Keep it now: it is not shown again.")
-    typer.echo(made["key"])
+    click.echo(made["key"])
 
 
 def _print_key(key: dict[str, Any]) -> None:
-    typer.echo(f"{key['id']}  {_state(key)}  {key['role']} of {key['tenant']}  {key['name']}")
+    click.echo(f"{key['id']}  {_state(key)}  {key['role']} of {key['tenant']}  {key['name']}")
 
 
 def _print_caller(me: dict[str, Any]) -> None:
-    typer.echo(f"{me['name']}  {me['role']} of {'every tenant' if me['tenant'] == '*' else me['tenant']}")
+    click.echo(f"{me['name']}  {me['role']} of {'every tenant' if me['tenant'] == '*' else me['tenant']}")
     for permission in me["permissions"]:
-        typer.echo(f"  {permission}")
+        click.echo(f"  {permission}")
 
 
 @server_command(app, show=_print_new, reason=True)
 def create(
     client: "ApiClient",
-    name: Annotated[str, typer.Argument(help="What people call it.", metavar="NAME", show_default=False)],
+    name: Annotated[str, Argument(help="What people call it.", metavar="NAME", show_default=False)],
     role: Annotated[
-        str, typer.Option("--role", help="What it may do: admin, operator, submitter, worker or viewer.")
+        str, Option("--role", help="What it may do: admin, operator, submitter, worker or viewer.")
     ] = "submitter",
     tenant: Annotated[
-        str | None, typer.Option("--tenant", help="Whose it is; your own tenant if not given, * for everybody's.")
+        str | None, Option("--tenant", help="Whose it is; your own tenant if not given, * for everybody's.")
     ] = None,
     scopes: Annotated[
-        list[str] | None, typer.Option("--scope", help="A permission of its role to keep, such as tasks:read.")
+        list[str] | None, Option("--scope", help="A permission of its role to keep, such as tasks:read.")
     ] = None,
     names: Annotated[
-        list[str] | None, typer.Option("--name", help="Names of tasks it is meant for, such as 'shop.*'.")
+        list[str] | None, Option("--name", help="Names of tasks it is meant for, such as 'shop.*'.")
     ] = None,
-    queues: Annotated[
-        list[str] | None, typer.Option("--queue", help="Queues it is meant for, such as 'mail*'.")
-    ] = None,
-    rate_limit: Annotated[str | None, typer.Option("--rate-limit", help="How often it may ask: 100/60s.")] = None,
+    queues: Annotated[list[str] | None, Option("--queue", help="Queues it is meant for, such as 'mail*'.")] = None,
+    rate_limit: Annotated[str | None, Option("--rate-limit", help="How often it may ask: 100/60s.")] = None,
     expires_in: Annotated[
-        str | None, typer.Option("--expires-in", help="When it ends: 90d, 2027-01-01.", metavar="TIME")
+        str | None, Option("--expires-in", help="When it ends: 90d, 2027-01-01.", metavar="TIME")
     ] = None,
 ) -> Any:
     """Create an API key. It is printed once and cannot be shown again."""
@@ -101,7 +100,7 @@ def create(
 
 @list_command(app, "list", COLUMNS, empty="There is no key but the first one.")
 def list_keys(
-    client: "ApiClient", limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 100
+    client: "ApiClient", limit: Annotated[int, Option("--limit", help="How many at most.", min=1)] = 100
 ) -> Any:
     """List keys, newest first, disabled and revoked ones included."""
     return client.pages("/keys", limit=limit)
@@ -136,7 +135,7 @@ def revoke(client: "ApiClient", id: Id, yes: Yes = False) -> Any:
 def rotate(
     client: "ApiClient",
     id: Id,
-    overlap: Annotated[str, typer.Option("--overlap", help="How long the old key stays valid.")] = "1h",
+    overlap: Annotated[str, Option("--overlap", help="How long the old key stays valid.")] = "1h",
 ) -> Any:
     """Replace a key by a new one; both are valid until the overlap ends."""
     return client.post(f"/keys/{id}/rotate", {"overlap": overlap})
@@ -146,11 +145,6 @@ def rotate(
 def whoami(client: "ApiClient") -> Any:
     """Show the key that commands use, and its permissions."""
     return client.get("/me")
-
-
-@sign_ins.callback()
-def _sign_ins() -> None:
-    """Sign people out of the web interface."""
 
 
 @server_command(sign_ins, "revoke", reason=True)

@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from drumline.cli.commands import group, list_command, segment, server_command
+from drumline.cli.parameters import Argument, Option
 from drumline.cli.tables import Column
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ COLUMNS = (
     Column("CREATED", "created_at", rank=3, is_time=True),
 )
 
-Name = Annotated[str, typer.Argument(help="The limit's name.", metavar="NAME", show_default=False)]
+Name = Annotated[str, Argument(help="The limit's name.", metavar="NAME", show_default=False)]
 
 
 def print_limit(limit: dict[str, Any]) -> None:
@@ -32,9 +33,9 @@ def print_limit(limit: dict[str, Any]) -> None:
     at_once = f"{limit['max_concurrent']} at once" if limit["max_concurrent"] is not None else None
     allowed = ", ".join(part for part in (at_once, limit["rate"]) if part is not None)
     by = f" for each {limit['key']}" if limit["key"] is not None else ""
-    typer.echo(f"{limit['name']}  {about}: {allowed}{by}; {limit['running']} running")
+    click.echo(f"{limit['name']}  {about}: {allowed}{by}; {limit['running']} running")
     for share in limit.get("shards", ()):
-        typer.echo(f"  {share['shard']}: {_share_text(share)}")
+        click.echo(f"  {share['shard']}: {_share_text(share)}")
 
 
 def _share_text(share: dict[str, Any]) -> str:
@@ -56,17 +57,17 @@ def list_limits(client: "ApiClient") -> Any:
 def set_limit(
     client: "ApiClient",
     name: Name,
-    queue: Annotated[str | None, typer.Option("--queue", help="The queue that it is about.", metavar="QUEUE")] = None,
-    task: Annotated[str | None, typer.Option("--task", help="The task name that it is about.", metavar="NAME")] = None,
+    queue: Annotated[str | None, Option("--queue", help="The queue that it is about.", metavar="QUEUE")] = None,
+    task: Annotated[str | None, Option("--task", help="The task name that it is about.", metavar="NAME")] = None,
     max_concurrent: Annotated[
-        int | None, typer.Option("--max-concurrent", help="How many may run at once.", metavar="N")
+        int | None, Option("--max-concurrent", help="How many may run at once.", metavar="N")
     ] = None,
     rate: Annotated[
-        str | None, typer.Option("--rate", help="How many may start in a time: 50/s, 100/10m.", metavar="RATE")
+        str | None, Option("--rate", help="How many may start in a time: 50/s, 100/10m.", metavar="RATE")
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option("--by", help="Count each key by itself: limit_key, or payload.customer_id.", metavar="KEY"),
+        Option("--by", help="Count each key by itself: limit_key, or payload.customer_id.", metavar="KEY"),
     ] = None,
 ) -> Any:
     """Set a limit, in place of the one of that name."""
@@ -81,7 +82,7 @@ def get(client: "ApiClient", name: Name) -> Any:
     return client.get(f"/limits/{segment(name)}")
 
 
-@server_command(app, show=lambda limit: typer.echo(f"{limit['name']} is deleted."), reason=True)
+@server_command(app, show=lambda limit: click.echo(f"{limit['name']} is deleted."), reason=True)
 def delete(client: "ApiClient", name: Name) -> Any:
     """Delete a limit; its tasks run without it."""
     client.delete(f"/limits/{segment(name)}")

@@ -3,11 +3,12 @@
 import json
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from drumline.cli.commands import Flags, flags, group, list_command, server_command
 from drumline.cli.options import Json, Reason, Yes
 from drumline.cli.output import confirm, print_json, say
+from drumline.cli.parameters import Argument, Option
 from drumline.cli.tables import Column, relative, tidy
 from drumline.cli.times import duration
 from drumline.core.errors import Invalid, NotFound
@@ -62,26 +63,24 @@ DELIVERIES = (
     Column("ERROR", "error", rank=7, least=14, is_news=True),
 )
 
-Name = Annotated[str, typer.Argument(help="The subscription's id or name.", metavar="ID", show_default=False)]
-DeliveryId = Annotated[str, typer.Argument(help="The delivery's id.", metavar="ID", show_default=False)]
+Name = Annotated[str, Argument(help="The subscription's id or name.", metavar="ID", show_default=False)]
+DeliveryId = Annotated[str, Argument(help="The delivery's id.", metavar="ID", show_default=False)]
 
 
 @flags
 class Subscribed(Flags):
     """The target of a subscription, and its events and filters."""
 
-    webhook: Annotated[str | None, typer.Option("--webhook", help="The URL to call.", metavar="URL")] = None
-    email: Annotated[str | None, typer.Option("--email", help="The address to write to.", metavar="ADDRESS")] = None
+    webhook: Annotated[str | None, Option("--webhook", help="The URL to call.", metavar="URL")] = None
+    email: Annotated[str | None, Option("--email", help="The address to write to.", metavar="ADDRESS")] = None
     events: Annotated[
         list[str] | None,
-        typer.Option("--on", help="A type of event, such as task.failed or job.*; may be repeated.", metavar="EVENT"),
+        Option("--on", help="A type of event, such as task.failed or job.*; may be repeated.", metavar="EVENT"),
     ] = None
-    task: Annotated[str | None, typer.Option("--task", help="Only of tasks with this name.", metavar="NAME")] = None
-    queue: Annotated[str | None, typer.Option("--queue", "-q", help="Only of tasks in this queue.", metavar="NAME")] = (
-        None
-    )
-    job: Annotated[str | None, typer.Option("--job", help="Only of this job, by id or name.", metavar="ID")] = None
-    tag: Annotated[str | None, typer.Option("--tag", help="Only of what has this tag.", metavar="TAG")] = None
+    task: Annotated[str | None, Option("--task", help="Only of tasks with this name.", metavar="NAME")] = None
+    queue: Annotated[str | None, Option("--queue", "-q", help="Only of tasks in this queue.", metavar="NAME")] = None
+    job: Annotated[str | None, Option("--job", help="Only of this job, by id or name.", metavar="ID")] = None
+    tag: Annotated[str | None, Option("--tag", help="Only of what has this tag.", metavar="TAG")] = None
 
 
 def _print_subscription(subscription: dict[str, Any]) -> None:
@@ -96,7 +95,7 @@ def _print_subscription(subscription: dict[str, Any]) -> None:
     }
     for word, value in shown.items():
         if value:
-            typer.echo(f"{word:<8}{tidy(str(value))}")
+            click.echo(f"{word:<8}{tidy(str(value))}")
 
 
 def _print_created(subscription: dict[str, Any]) -> None:
@@ -122,14 +121,14 @@ def _print_delivery(delivery: dict[str, Any]) -> None:
     }
     for word, value in shown.items():
         if value not in (None, ""):
-            typer.echo(f"{word:<9}{tidy(str(value))}")
+            click.echo(f"{word:<9}{tidy(str(value))}")
     if "event" in delivery:
-        typer.echo(json.dumps(delivery["event"], ensure_ascii=False, indent=2))
+        click.echo(json.dumps(delivery["event"], ensure_ascii=False, indent=2))
 
 
 def _print_states(sent: list[dict[str, Any]]) -> None:
     for delivery in sent:
-        typer.echo(f"{delivery['id']}  {delivery['state']}")
+        click.echo(f"{delivery['id']}  {delivery['state']}")
 
 
 @list_command(subscriptions, "list", SUBSCRIPTIONS, empty="Nobody has subscribed to anything.")
@@ -147,10 +146,10 @@ def get_subscription(client: "ApiClient", id: Name) -> Any:
 @server_command(subscriptions, show=_print_created, reason=True)
 def create(
     client: "ApiClient",
-    name: Annotated[str, typer.Argument(help="What people call it.", metavar="NAME", show_default=False)],
+    name: Annotated[str, Argument(help="What people call it.", metavar="NAME", show_default=False)],
     given: Subscribed,
     secret: Annotated[
-        str | None, typer.Option("--secret", help="A secret of your own for a webhook.", metavar="WHSEC")
+        str | None, Option("--secret", help="A secret of your own for a webhook.", metavar="WHSEC")
     ] = None,
 ) -> Any:
     """Subscribe to events; without --on to failures of tasks and jobs. A webhook's secret is printed once."""
@@ -164,7 +163,7 @@ def create(
 def change(
     client: "ApiClient",
     id: Name,
-    name: Annotated[str | None, typer.Option("--name", help="A new name.", metavar="NAME")] = None,
+    name: Annotated[str | None, Option("--name", help="A new name.", metavar="NAME")] = None,
     *,
     given: Subscribed,
 ) -> Any:
@@ -202,21 +201,17 @@ def send_test(client: "ApiClient", id: Name, as_json: Json = False) -> None:
     if sent["attempts"] == 0:
         say("No notifier has tried it yet: is one running? (drumline notifier)")
     if sent["state"] != "delivered":
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
 
 
 @server_command(subscriptions, reason=True)
 def rotate(
     client: "ApiClient",
-    id: Annotated[
-        str | None, typer.Argument(help="The subscription's id or name.", metavar="ID", show_default=False)
-    ] = None,
+    id: Annotated[str | None, Argument(help="The subscription's id or name.", metavar="ID", show_default=False)] = None,
     for_tasks: Annotated[
-        bool, typer.Option("--for-tasks", help="The secret of the webhooks that tasks and jobs name themselves.")
+        bool, Option("--for-tasks", help="The secret of the webhooks that tasks and jobs name themselves.")
     ] = False,
-    overlap: Annotated[
-        str, typer.Option("--overlap", help="How long the old secret signs too.", metavar="TIME")
-    ] = "24h",
+    overlap: Annotated[str, Option("--overlap", help="How long the old secret signs too.", metavar="TIME")] = "24h",
     as_json: Json = False,
 ) -> None:
     """Create a new signing secret, which is printed once; the old one signs too until the overlap ends."""
@@ -227,7 +222,7 @@ def rotate(
     if as_json:
         print_json(made)
     else:
-        typer.echo(made["secret"])
+        click.echo(made["secret"])
         say(f"The old one signs too for {overlap}.")
 
 
@@ -257,15 +252,15 @@ def _id_of(client: "ApiClient", text: str) -> str:
 def list_deliveries(
     client: "ApiClient",
     state: Annotated[
-        str | None, typer.Option("--state", help="Only pending, delivered or failed ones.", metavar="STATE")
+        str | None, Option("--state", help="Only pending, delivered or failed ones.", metavar="STATE")
     ] = None,
     subscription: Annotated[
-        str | None, typer.Option("--subscription", help="Only of this subscription.", metavar="ID")
+        str | None, Option("--subscription", help="Only of this subscription.", metavar="ID")
     ] = None,
     subject: Annotated[
-        str | None, typer.Option("--subject", help="Only about this task, job …, by its id.", metavar="ID")
+        str | None, Option("--subject", help="Only about this task, job …, by its id.", metavar="ID")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 50,
+    limit: Annotated[int, Option("--limit", help="How many at most.", min=1)] = 50,
 ) -> Any:
     """List deliveries, newest first."""
     return client.pages("/deliveries", limit=limit, state=state, subscription=subscription, subject=subject)
@@ -280,7 +275,7 @@ def get_delivery(client: "ApiClient", id: DeliveryId) -> Any:
 @server_command(deliveries, show=_print_states)
 def resend(
     client: "ApiClient",
-    ids: Annotated[list[str], typer.Argument(help="Ids of deliveries.", metavar="ID", show_default=False)],
+    ids: Annotated[list[str], Argument(help="Ids of deliveries.", metavar="ID", show_default=False)],
 ) -> Any:
     """Send deliveries again now, whatever their state, with the same content and id."""
     return [client.post(f"/deliveries/{one}/resend") for one in ids]

@@ -3,63 +3,59 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from drumline.cli.parameters import Argument, Option
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-Jsonl = Annotated[bool, typer.Option("--jsonl", help="Print one JSON object per line.")]
-Wide = Annotated[bool, typer.Option("--wide", help="Show everything, however wide.")]
-Fields = Annotated[str | None, typer.Option("--fields", help="Only these fields, such as id,status.", metavar="NAMES")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing; show what would be done.")]
-Reason = Annotated[str | None, typer.Option("--reason", help="Why, for the audit log.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Json = Annotated[bool, Option("--json", help="Print one JSON document.")]
+Jsonl = Annotated[bool, Option("--jsonl", help="Print one JSON object per line.")]
+Wide = Annotated[bool, Option("--wide", help="Show everything, however wide.")]
+Fields = Annotated[str | None, Option("--fields", help="Only these fields, such as id,status.", metavar="NAMES")]
+DryRun = Annotated[bool, Option("--dry-run", help="Change nothing; show what would be done.")]
+Reason = Annotated[str | None, Option("--reason", help="Why, for the audit log.")]
+Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
 
 Timeout = Annotated[
     float | None,
-    typer.Option(
+    Option(
         "--timeout",
         help="How long the server may take to answer. [default: 10, and 30 to change something]",
         min=0.1,
         metavar="SECONDS",
     ),
 ]
-Url = Annotated[str | None, typer.Option("--url", help="The server to talk to. [env: DRUMLINE_URL]", metavar="URL")]
-Key = Annotated[str | None, typer.Option("--api-key", help="The key to use. [env: DRUMLINE_API_KEY]", metavar="KEY")]
+Url = Annotated[str | None, Option("--url", help="The server to talk to. [env: DRUMLINE_URL]", metavar="URL")]
+Key = Annotated[str | None, Option("--api-key", help="The key to use. [env: DRUMLINE_API_KEY]", metavar="KEY")]
 
 Config = Annotated[
     str | None,
-    typer.Option("--config", help="The settings file, or ssm:/path/. [env: DRUMLINE_CONFIG]", metavar="FILE"),
+    Option("--config", help="The settings file, or ssm:/path/. [env: DRUMLINE_CONFIG]", metavar="FILE"),
 ]
-Data = Annotated[Path | None, typer.Option("--data", help="The data folder. [env: DRUMLINE_DATA]", metavar="FOLDER")]
-Host = Annotated[
-    str | None, typer.Option("--host", help="The address to listen on. [default: 127.0.0.1]", metavar="ADDRESS")
-]
-Port = Annotated[
-    int | None, typer.Option("--port", help="The port to listen on, 0 for any. [default: 8080]", metavar="PORT")
-]
+Data = Annotated[Path | None, Option("--data", help="The data folder. [env: DRUMLINE_DATA]", metavar="FOLDER")]
+Host = Annotated[str | None, Option("--host", help="The address to listen on. [default: 127.0.0.1]", metavar="ADDRESS")]
+Port = Annotated[int | None, Option("--port", help="The port to listen on, 0 for any. [default: 8080]", metavar="PORT")]
 LogLevel = Annotated[
-    str | None, typer.Option("--log-level", help="debug, info, warning or error. [default: info]", metavar="LEVEL")
+    str | None, Option("--log-level", help="debug, info, warning or error. [default: info]", metavar="LEVEL")
 ]
 Concurrency = Annotated[
-    int | None, typer.Option("--concurrency", "-c", help="How many tasks to run at once. [default: 64]", metavar="N")
+    int | None, Option("--concurrency", "-c", help="How many tasks to run at once. [default: 64]", metavar="N")
 ]
 Queues = Annotated[
     list[str] | None,
-    typer.Option("--queue", "-q", help="A queue to serve; may be repeated. [default: all]", metavar="NAME"),
+    Option("--queue", "-q", help="A queue to serve; may be repeated. [default: all]", metavar="NAME"),
 ]
 Apps = Annotated[
     list[str] | None,
-    typer.Argument(help="Apps to serve: a file, a module or module:app.", metavar="APP", show_default=False),
+    Argument(help="Apps to serve: a file, a module or module:app.", metavar="APP", show_default=False),
 ]
-TaskIds = Annotated[list[str], typer.Argument(help="Ids of tasks.", metavar="ID", show_default=False)]
-JobIds = Annotated[list[str], typer.Argument(help="Ids of jobs.", metavar="ID", show_default=False)]
-JobId = Annotated[str, typer.Argument(help="The job's id.", metavar="ID", show_default=False)]
-TaskId = Annotated[str, typer.Argument(help="The task's id.", metavar="ID", show_default=False)]
-Limit = Annotated[int, typer.Option("--limit", "-l", help="How many at most.", min=1, metavar="N")]
-Tag = Annotated[str | None, typer.Option("--tag", help="Only with this tag.", metavar="TAG")]
+TaskIds = Annotated[list[str], Argument(help="Ids of tasks.", metavar="ID", show_default=False)]
+JobIds = Annotated[list[str], Argument(help="Ids of jobs.", metavar="ID", show_default=False)]
+JobId = Annotated[str, Argument(help="The job's id.", metavar="ID", show_default=False)]
+TaskId = Annotated[str, Argument(help="The task's id.", metavar="ID", show_default=False)]
+Limit = Annotated[int, Option("--limit", "-l", help="How many at most.", min=1, metavar="N")]
+Tag = Annotated[str | None, Option("--tag", help="Only with this tag.", metavar="TAG")]
 Statuses = Annotated[
-    list[str] | None, typer.Option("--status", "-s", help="Only this status; may be repeated.", metavar="STATUS")
+    list[str] | None, Option("--status", "-s", help="Only this status; may be repeated.", metavar="STATUS")
 ]
 GiveUp = Annotated[
-    float | None, typer.Option("--timeout", help="Give up after so many seconds, with status 7.", metavar="SECONDS")
+    float | None, Option("--timeout", help="Give up after so many seconds, with status 7.", metavar="SECONDS")
 ]
-Why = Annotated[str | None, typer.Option("--reason", help="The reason, stored with it.")]
+Why = Annotated[str | None, Option("--reason", help="The reason, stored with it.")]

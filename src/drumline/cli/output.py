@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-import typer
+import click
 
 from drumline.cli.errors import ExitCode
 from drumline.cli.streams import is_utf8, stdin_is_terminal
@@ -35,17 +35,17 @@ class Form(NamedTuple):
 
 def say(text: str) -> None:
     """Print a message to standard error."""
-    typer.echo(safe(text), err=True)
+    click.echo(safe(text), err=True)
 
 
 def print_json(value: object) -> None:
     """Print one JSON document."""
-    typer.echo(json.dumps(value, ensure_ascii=not is_utf8(sys.stdout), indent=2))
+    click.echo(json.dumps(value, ensure_ascii=not is_utf8(sys.stdout), indent=2))
 
 
 def print_json_line(value: object) -> None:
     """Print one JSON object on a line of its own."""
-    typer.echo(json.dumps(value, ensure_ascii=not is_utf8(sys.stdout), separators=(",", ":")))
+    click.echo(json.dumps(value, ensure_ascii=not is_utf8(sys.stdout), separators=(",", ":")))
 
 
 def print_object(value: Any, fields: str | None) -> None:
@@ -93,9 +93,9 @@ def confirm(question: str, *, yes: bool) -> None:
         return
     if not (stdin_is_terminal() and sys.stderr.isatty()):
         say(f"{question}\nThis needs a yes, and there is no terminal to ask on: add --yes.")
-        raise typer.Exit(ExitCode.USAGE)
-    if not typer.confirm(question, err=True):
-        raise typer.Exit(ExitCode.USAGE)
+        raise click.exceptions.Exit(ExitCode.USAGE)
+    if not click.confirm(question, err=True):
+        raise click.exceptions.Exit(ExitCode.USAGE)
 
 
 def _print_lines(items: Iterable[dict[str, Any]]) -> int:

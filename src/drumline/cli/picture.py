@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import typer
+import click
 
 from drumline.cli.drawing import DrawnBox, draw
 from drumline.cli.tables import Column, between, cut, print_table, since_epoch, span, terminal_width, tidy
@@ -48,9 +48,9 @@ def print_graph(graph: Graph, *, is_full: bool = False) -> None:
         _print_rows(graph, is_full=is_full)
     else:
         for line in lines:
-            typer.echo(line)
+            click.echo(line)
     for line in remarks_on(graph):
-        typer.echo(line)
+        click.echo(line)
 
 
 def picture_of(graph: Graph, *, width: int, is_full: bool = False) -> list[str] | None:

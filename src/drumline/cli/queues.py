@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from drumline.cli.commands import group, list_command, segment, server_command
 from drumline.cli.options import Why
+from drumline.cli.parameters import Argument, Option
 from drumline.cli.tables import Column
 from drumline.core.errors import Forbidden, NotFound
 
@@ -23,11 +24,11 @@ COLUMNS = (
     Column("PAUSED", lambda queue: (queue["reason"] or "yes") if queue["is_paused"] else None, rank=5, least=10),
 )
 
-Name = Annotated[str, typer.Argument(help="The queue's name.", metavar="NAME", show_default=False)]
+Name = Annotated[str, Argument(help="The queue's name.", metavar="NAME", show_default=False)]
 
 
 def _print_queue(queue: dict[str, Any]) -> None:
-    typer.echo(f"{queue['name']}  {'paused' if queue['is_paused'] else 'running'}")
+    click.echo(f"{queue['name']}  {'paused' if queue['is_paused'] else 'running'}")
 
 
 @list_command(app, "list", COLUMNS, empty="No queue has a task, and none is paused.")
@@ -40,7 +41,7 @@ def list_queues(client: "ApiClient") -> Any:
 def pause(
     client: "ApiClient",
     name: Name,
-    create: Annotated[bool, typer.Option("--create", help="Pause a queue that has never had a task.")] = False,
+    create: Annotated[bool, Option("--create", help="Pause a queue that has never had a task.")] = False,
     reason: Why = None,
 ) -> Any:
     """Pause a queue: none of its tasks is started; running ones go on."""

@@ -3,12 +3,13 @@
 import re
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from drumline.cli.commands import Flags, flags, group, list_command, server_command
 from drumline.cli.describing import print_line
 from drumline.cli.options import DryRun, Json, Limit, Why, Wide, Yes
 from drumline.cli.output import Form, confirm, print_json, print_list, say
+from drumline.cli.parameters import Argument, Option
 from drumline.cli.submitting import payload_of, warn_of_unknown
 from drumline.cli.tables import Column, relative, tidy
 from drumline.cli.terminal import painted
@@ -22,7 +23,7 @@ app = group("Create, list and control schedules, which create tasks or jobs at s
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _STATES = ("active", "paused", "finished")
-_COLOURS = {"active": typer.colors.GREEN, "paused": typer.colors.YELLOW, "finished": typer.colors.BLUE}
+_COLOURS = {"active": "green", "paused": "yellow", "finished": "blue"}
 
 
 def _last_status(schedule: dict[str, Any]) -> str | None:
@@ -56,9 +57,9 @@ FIRES = (
     Column("NOTE", "note", rank=6, least=20),
 )
 
-Which = Annotated[str, typer.Argument(help="The schedule's name or id.", metavar="SCHEDULE", show_default=False)]
-Count = Annotated[int, typer.Option("--count", "-n", help="How many fire times.", min=1, max=1000, metavar="N")]
-Every = Annotated[str | None, typer.Option("--every", help="Every so often: 90, 1h30m.", metavar="TIME")]
+Which = Annotated[str, Argument(help="The schedule's name or id.", metavar="SCHEDULE", show_default=False)]
+Count = Annotated[int, Option("--count", "-n", help="How many fire times.", min=1, max=1000, metavar="N")]
+Every = Annotated[str | None, Option("--every", help="Every so often: 90, 1h30m.", metavar="TIME")]
 
 
 @flags
@@ -66,44 +67,34 @@ class RuleOptions(Flags):
     """When a schedule fires, and what it makes."""
 
     cron: Annotated[
-        str | None, typer.Option("--cron", help="Five fields, six with seconds first, or @daily.", metavar="CRON")
+        str | None, Option("--cron", help="Five fields, six with seconds first, or @daily.", metavar="CRON")
     ] = None
     every: Every = None
-    at: Annotated[str | None, typer.Option("--at", help="Once: tomorrow 09:00, 2026-01-02T03:04Z.", metavar="TIME")] = (
-        None
-    )
-    timezone: Annotated[str | None, typer.Option("--tz", help="The time zone. [default: UTC]", metavar="ZONE")] = None
-    task: Annotated[str | None, typer.Option("--task", help="The name of the task to make.", metavar="NAME")] = None
+    at: Annotated[str | None, Option("--at", help="Once: tomorrow 09:00, 2026-01-02T03:04Z.", metavar="TIME")] = None
+    timezone: Annotated[str | None, Option("--tz", help="The time zone. [default: UTC]", metavar="ZONE")] = None
+    task: Annotated[str | None, Option("--task", help="The name of the task to make.", metavar="NAME")] = None
     payload: Annotated[
         str | None,
-        typer.Option("--payload", "-p", help="The task's: JSON, @FILE, or - for standard input.", metavar="JSON"),
+        Option("--payload", "-p", help="The task's: JSON, @FILE, or - for standard input.", metavar="JSON"),
     ] = None
     arguments: Annotated[
         list[str] | None,
-        typer.Option(
-            "--arg", "-a", help="One argument of the task; its value is JSON, or else text.", metavar="NAME=VALUE"
-        ),
+        Option("--arg", "-a", help="One argument of the task; its value is JSON, or else text.", metavar="NAME=VALUE"),
     ] = None
-    queue: Annotated[str | None, typer.Option("--queue", "-q", help="The task's queue.", metavar="NAME")] = None
-    job: Annotated[
-        str | None, typer.Option("--job", help="The job to make, from a JSON or YAML file.", metavar="FILE")
-    ] = None
-    misfire: Annotated[
-        str | None, typer.Option("--misfire", help="What was missed: skip, once or all.", metavar="POLICY")
-    ] = None
-    overlap: Annotated[
-        str | None, typer.Option("--overlap", help="allow, skip, queue or cancel_previous.", metavar="POLICY")
-    ] = None
-    start: Annotated[str | None, typer.Option("--start", help="Not before this time: 2026-01-02.", metavar="TIME")] = (
+    queue: Annotated[str | None, Option("--queue", "-q", help="The task's queue.", metavar="NAME")] = None
+    job: Annotated[str | None, Option("--job", help="The job to make, from a JSON or YAML file.", metavar="FILE")] = (
         None
     )
-    end: Annotated[str | None, typer.Option("--end", help="Not after this time: 30d.", metavar="TIME")] = None
-    jitter: Annotated[
-        str | None, typer.Option("--jitter", help="Spread firings over so much time.", metavar="TIME")
+    misfire: Annotated[
+        str | None, Option("--misfire", help="What was missed: skip, once or all.", metavar="POLICY")
     ] = None
-    max_runs: Annotated[
-        int | None, typer.Option("--max-runs", help="Finish after so many runs.", min=1, metavar="N")
+    overlap: Annotated[
+        str | None, Option("--overlap", help="allow, skip, queue or cancel_previous.", metavar="POLICY")
     ] = None
+    start: Annotated[str | None, Option("--start", help="Not before this time: 2026-01-02.", metavar="TIME")] = None
+    end: Annotated[str | None, Option("--end", help="Not after this time: 30d.", metavar="TIME")] = None
+    jitter: Annotated[str | None, Option("--jitter", help="Spread firings over so much time.", metavar="TIME")] = None
+    max_runs: Annotated[int | None, Option("--max-runs", help="Finish after so many runs.", min=1, metavar="N")] = None
 
     def body(self, *, paused: bool = False) -> dict[str, Any]:
         """Return what was given, as the API takes it; times without a zone are in the schedule's own."""
@@ -132,21 +123,21 @@ class RuleOptions(Flags):
 
 
 def _print_created(schedule: dict[str, Any]) -> None:
-    typer.echo(schedule["id"])
+    click.echo(schedule["id"])
     following = "" if schedule["next_fire_at"] is None else f"; next at {schedule['next_fire_at']}"
     say(f"{schedule['name']}: {schedule['words']}{following}")
 
 
 def _print_edited(schedule: dict[str, Any]) -> None:
-    typer.echo(f"{schedule['name']}  {schedule['words']}  next {schedule['next_fire_at'] or '-'}")
+    click.echo(f"{schedule['name']}  {schedule['words']}  next {schedule['next_fire_at'] or '-'}")
 
 
 @server_command(app)
 def create(
     client: "ApiClient",
-    name: Annotated[str, typer.Argument(help="What to call it.", metavar="NAME", show_default=False)],
+    name: Annotated[str, Argument(help="What to call it.", metavar="NAME", show_default=False)],
     rule: RuleOptions,
-    paused: Annotated[bool, typer.Option("--paused", help="Without letting it fire.")] = False,
+    paused: Annotated[bool, Option("--paused", help="Without letting it fire.")] = False,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
@@ -166,7 +157,7 @@ def create(
 def edit(
     client: "ApiClient",
     which: Which,
-    name: Annotated[str | None, typer.Option("--name", help="Another name.", metavar="NAME")] = None,
+    name: Annotated[str | None, Option("--name", help="Another name.", metavar="NAME")] = None,
     *,
     rule: RuleOptions,
 ) -> Any:
@@ -179,7 +170,7 @@ def edit(
 
 def _print_state(schedule: dict[str, Any]) -> None:
     following = "" if schedule["next_fire_at"] is None else f"  next {schedule['next_fire_at']}"
-    typer.echo(f"{schedule['name']}  {schedule['state']}{following}")
+    click.echo(f"{schedule['name']}  {schedule['state']}{following}")
 
 
 def _print_schedule(schedule: dict[str, Any]) -> None:
@@ -205,7 +196,7 @@ def _print_schedule(schedule: dict[str, Any]) -> None:
     if schedule["app"]:
         print_line("code", f"{tidy(schedule['app'])}, in {tidy(schedule['module'])}")
     if schedule["next_fires"]:
-        typer.echo()
+        click.echo()
         print_list(schedule["next_fires"], FIRES, Form(), nothing="")
 
 
@@ -220,9 +211,9 @@ def _print_schedule(schedule: dict[str, Any]) -> None:
 def list_schedules(
     client: "ApiClient",
     state: Annotated[
-        str | None, typer.Option("--state", "-s", help="Only active, paused or finished ones.", metavar="STATE")
+        str | None, Option("--state", "-s", help="Only active, paused or finished ones.", metavar="STATE")
     ] = None,
-    of_app: Annotated[str | None, typer.Option("--app", help="Only those in an app's code.", metavar="NAME")] = None,
+    of_app: Annotated[str | None, Option("--app", help="Only those in an app's code.", metavar="NAME")] = None,
     limit: Limit = 50,
 ) -> Any:
     """List schedules, newest first."""
@@ -248,10 +239,10 @@ def next_times(client: "ApiClient", which: Which, count: Count = 5, as_json: Jso
 @server_command(app)
 def preview(
     client: "ApiClient",
-    cron: Annotated[str | None, typer.Argument(help="A cron expression.", metavar="CRON", show_default=False)] = None,
+    cron: Annotated[str | None, Argument(help="A cron expression.", metavar="CRON", show_default=False)] = None,
     every: Every = None,
-    timezone: Annotated[str, typer.Option("--tz", help="The time zone.", metavar="ZONE")] = "UTC",
-    after: Annotated[str | None, typer.Option("--after", help="From this time on.", metavar="TIME")] = None,
+    timezone: Annotated[str, Option("--tz", help="The time zone.", metavar="ZONE")] = "UTC",
+    after: Annotated[str | None, Option("--after", help="From this time on.", metavar="TIME")] = None,
     count: Count = 5,
     as_json: Json = False,
     wide: Wide = False,
@@ -285,7 +276,7 @@ def resume(client: "ApiClient", which: Which) -> Any:
     return client.post(f"/schedules/{_id_of(client, which)}/resume")
 
 
-@server_command(app, show=lambda run: typer.echo(run["task_id"] or run["job_id"]))
+@server_command(app, show=lambda run: click.echo(run["task_id"] or run["job_id"]))
 def run(client: "ApiClient", which: Which) -> Any:
     """Start a run now, and print the id of its task or job."""
     return client.post(f"/schedules/{_id_of(client, which)}/trigger")
@@ -295,10 +286,10 @@ def run(client: "ApiClient", which: Which) -> Any:
 def backfill(
     client: "ApiClient",
     which: Which,
-    start: Annotated[str, typer.Option("--from", help="The first fire time.", metavar="TIME", show_default=False)] = "",
-    end: Annotated[str, typer.Option("--to", help="The last one; not in the future.", metavar="TIME")] = "",
-    rate: Annotated[float, typer.Option("--rate", help="Runs that start in a second.", metavar="N")] = 10.0,
-    abort: Annotated[bool, typer.Option("--abort", help="Drop the runs that have not started.")] = False,
+    start: Annotated[str, Option("--from", help="The first fire time.", metavar="TIME", show_default=False)] = "",
+    end: Annotated[str, Option("--to", help="The last one; not in the future.", metavar="TIME")] = "",
+    rate: Annotated[float, Option("--rate", help="Runs that start in a second.", metavar="N")] = 10.0,
+    abort: Annotated[bool, Option("--abort", help="Drop the runs that have not started.")] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     as_json: Json = False,
@@ -366,4 +357,4 @@ def _print_answer(answer: dict[str, Any], text: str, *, as_json: bool) -> None:
     if as_json:
         print_json(answer)
     else:
-        typer.echo(text)
+        click.echo(text)

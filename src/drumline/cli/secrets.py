@@ -3,12 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from drumline.cli.commands import group, list_command, segment, server_command
 from drumline.cli.errors import ExitCode
 from drumline.cli.options import Json, Yes
 from drumline.cli.output import confirm, print_json, say
+from drumline.cli.parameters import Argument, Option
 from drumline.cli.streams import read_stdin, stdin_is_terminal
 from drumline.cli.tables import Column
 from drumline.core.errors import Invalid
@@ -27,7 +28,7 @@ COLUMNS = (
     Column("KEY", "key_id", rank=4),
 )
 
-Name = Annotated[str, typer.Argument(help="The secret's name.", metavar="NAME", show_default=False)]
+Name = Annotated[str, Argument(help="The secret's name.", metavar="NAME", show_default=False)]
 
 
 @server_command(
@@ -38,7 +39,7 @@ def set_secret(
     name: Name,
     file: Annotated[
         Path | None,
-        typer.Option("--file", help="Read the value from a file, as it is; - is standard input.", metavar="FILE"),
+        Option("--file", help="Read the value from a file, as it is; - is standard input.", metavar="FILE"),
     ] = None,
 ) -> Any:
     """Set a secret: its value is typed at the terminal, or read from standard input or a file.
@@ -51,7 +52,7 @@ def set_secret(
 @list_command(app, "list", COLUMNS, empty="There is no secret.")
 def list_secrets(
     client: "ApiClient",
-    limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 1000,
+    limit: Annotated[int, Option("--limit", help="How many at most.", min=1)] = 1000,
 ) -> Any:
     """List secrets by name; values are never shown."""
     return client.pages("/secrets", limit=limit)
@@ -75,15 +76,15 @@ def rotate(client: "ApiClient", as_json: Json = False) -> None:
     done = client.post("/secret-key/rotate")
     print_json(done) if as_json else _print_rotated(done)
     if done["unreadable"]:
-        raise typer.Exit(ExitCode.FAILED)
+        raise click.exceptions.Exit(ExitCode.FAILED)
 
 
-@app.command("new-key")
+@app.add("new-key")
 def new_key() -> None:
     """Print a new key for DRUMLINE_SECRET_KEY; it is not stored."""
     from drumline.stores.sealing import new_key_text
 
-    typer.echo(new_key_text())
+    click.echo(new_key_text())
 
 
 def _print_rotated(done: dict[str, Any]) -> None:
@@ -103,6 +104,6 @@ def _value(name: str, file: Path | None) -> str:
         except (OSError, UnicodeDecodeError) as error:
             raise Invalid(f"{file} cannot be read: {error}", field="--file") from error
     if stdin_is_terminal():
-        value: str = typer.prompt(f"Value of {name}", hide_input=True, confirmation_prompt=True, err=True)
+        value: str = click.prompt(f"Value of {name}", hide_input=True, confirmation_prompt=True, err=True)
         return value
     return read_stdin("the value").removesuffix("\n")

@@ -7,10 +7,11 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from drumline.cli.options import Apps, Concurrency, Config, Data, Host, Key, LogLevel, Port, Queues
 from drumline.cli.output import say
+from drumline.cli.parameters import Option
 
 if TYPE_CHECKING:
     from drumline.settings import Settings, Sources
@@ -23,7 +24,7 @@ def dev(
     data: Data = None,
     concurrency: Concurrency = None,
     queues: Queues = None,
-    reload: Annotated[bool, typer.Option("--reload", help="Start again whenever a source file changes.")] = False,
+    reload: Annotated[bool, Option("--reload", help="Start again whenever a source file changes.")] = False,
     config: Config = None,
     log_level: LogLevel = None,
 ) -> None:
@@ -38,7 +39,7 @@ def dev(
         return
     from drumline.lifecycle.servers import run_dev
 
-    run_process(settings, run_dev(settings, apps or [], say=typer.echo, sources=sources))
+    run_process(settings, run_dev(settings, apps or [], say=click.echo, sources=sources))
 
 
 def api(
@@ -60,7 +61,10 @@ def scheduler(data: Data = None, config: Config = None, log_level: LogLevel = No
 
 
 def notifier(data: Data = None, config: Config = None, log_level: LogLevel = None) -> None:
-    """Run a notifier, which calls webhooks and sends mail; any number of notifiers may run."""
+    """Run a notifier, which calls webhooks and sends mail.
+
+    Any number of notifiers may run.
+    """
     settings, sources = _load(config, data=data, log_level=log_level)
     from drumline.lifecycle.notifier_process import run_notifier
 
@@ -71,7 +75,7 @@ def worker(
     apps: Apps = None,
     url: Annotated[
         str | None,
-        typer.Option("--url", help="Work through the API at this address. [env: DRUMLINE_URL]", metavar="URL"),
+        Option("--url", help="Work through the API at this address. [env: DRUMLINE_URL]", metavar="URL"),
     ] = None,
     api_key: Key = None,
     data: Data = None,
@@ -93,7 +97,9 @@ def worker(
 
 
 def migrate(data: Data = None, config: Config = None, log_level: LogLevel = None) -> None:
-    """Bring the store's schema to this version. Safe to run at any time, any number of times.
+    """Bring the store's schema to this version.
+
+    Safe to run at any time, any number of times.
 
     With several databases that of every shard is migrated, one after the other.
     """

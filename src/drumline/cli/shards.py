@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import typer
+import click
 
 from drumline.cli.commands import group, list_command, segment, server_command
 from drumline.cli.describing import print_line, shown_moment
 from drumline.cli.errors import ExitCode
 from drumline.cli.options import GiveUp, Json, Yes
 from drumline.cli.output import confirm, print_json, say
+from drumline.cli.parameters import Argument, Option
 from drumline.cli.streams import read_stdin, stdin_is_terminal
 from drumline.cli.tables import Column
 from drumline.core.errors import Invalid, Overloaded, Unavailable
@@ -48,10 +49,10 @@ COLUMNS = (
     Column("ADDED", "added_at", rank=5, is_time=True),
 )
 
-Name = Annotated[str, typer.Argument(help="The shard's name.", metavar="NAME", show_default=False)]
+Name = Annotated[str, Argument(help="The shard's name.", metavar="NAME", show_default=False)]
 StoreUrl = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--store-url",
         help="Where its PostgreSQL is; - reads the address from standard input, env:NAME from a variable.",
         metavar="URL",
@@ -59,9 +60,9 @@ StoreUrl = Annotated[
 ]
 QueueUrl = Annotated[
     str | None,
-    typer.Option("--queue-url", help="Where its Redis is, if it has one of its own; likewise.", metavar="URL"),
+    Option("--queue-url", help="Where its Redis is, if it has one of its own; likewise.", metavar="URL"),
 ]
-NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait until it is empty.")]
+NoWait = Annotated[bool, Option("--no-wait", help="Do not wait until it is empty.")]
 
 Show = Callable[[dict[str, Any]], None]
 """Shows a shard as it is now."""
@@ -125,23 +126,21 @@ def change(client: "ApiClient", name: Name, store_url: StoreUrl = None, queue_ur
     return client.patch(f"/shards/{segment(name)}", body)
 
 
-@server_command(app, show=lambda moved: typer.echo(f"{moved['slots']:,} slots moved"), reason=True)
+@server_command(app, show=lambda moved: click.echo(f"{moved['slots']:,} slots moved"), reason=True)
 def move(
     client: "ApiClient",
     taker: Annotated[
         str | None,
-        typer.Option("--to", help="The shard that takes new work of them.", metavar="NAME"),
+        Option("--to", help="The shard that takes new work of them.", metavar="NAME"),
     ] = None,
     giver: Annotated[
-        str | None, typer.Option("--from", help="The shard that gives them. [default: those with most]", metavar="NAME")
+        str | None, Option("--from", help="The shard that gives them. [default: those with most]", metavar="NAME")
     ] = None,
     slots: Annotated[
         int | None,
-        typer.Option("--slots", help="How many. [default: all of --from, or to make it even]", min=1, max=SLOTS),
+        Option("--slots", help="How many. [default: all of --from, or to make it even]", min=1, max=SLOTS),
     ] = None,
-    evenly: Annotated[
-        bool, typer.Option("--evenly", help="Give all active shards as many slots as each other.")
-    ] = False,
+    evenly: Annotated[bool, Option("--evenly", help="Give all active shards as many slots as each other.")] = False,
 ) -> Any:
     """Move slots to a shard: it takes the new work of theirs. Tasks that are stored stay where they are."""
     if evenly == (taker is not None):
@@ -170,7 +169,7 @@ def drain(
         shard = follow(client, shard, timeout=timeout, as_json=as_json)
     print_json(shard) if as_json else _print_drained(shard)
     if not no_wait and not is_empty(shard):
-        raise typer.Exit(ExitCode.TIMED_OUT)
+        raise click.exceptions.Exit(ExitCode.TIMED_OUT)
 
 
 @server_command(app, show=_describe, reason=True)
@@ -207,7 +206,7 @@ class Addresses:
     def _next(self, field: str) -> str:
         """Return the next line of standard input, or what is typed."""
         if stdin_is_terminal():
-            typed: str = typer.prompt(f"Address ({field})", hide_input=True, err=True)
+            typed: str = click.prompt(f"Address ({field})", hide_input=True, err=True)
             return typed.strip()
         if self._lines is None:
             self._lines = [line.strip() for line in read_stdin("the address").splitlines() if line.strip()]
@@ -272,10 +271,10 @@ def _display(shard: dict[str, Any], *, as_json: bool) -> Iterator[Show]:
 
 def _print_drained(shard: dict[str, Any]) -> None:
     if is_empty(shard):
-        typer.echo(f"{shard['name']} is empty")
+        click.echo(f"{shard['name']} is empty")
         say(f"Take it away with: drumline shards remove {shard['name']}")
         return
     left = "an unknown number of" if shard["left"] is None else f"{shard['left']:,}"
-    typer.echo(f"{shard['name']} is {state_of(shard)}, with {left} tasks left")
+    click.echo(f"{shard['name']} is {state_of(shard)}, with {left} tasks left")
     if shard["state"] == "draining":
         say(f"Schedulers go on with it; look with: drumline shards get {shard['name']}")

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from drumline.cli.commands import server_command
 from drumline.cli.errors import ExitCode
 from drumline.cli.options import DryRun, Json, Jsonl
 from drumline.cli.output import print_json, print_json_line, say
+from drumline.cli.parameters import Argument, Option
 from drumline.cli.streams import read_stdin
 from drumline.cli.tables import tidy
 from drumline.cli.times import Toward, duration, optional_moment, span_of
@@ -32,60 +33,56 @@ def submit(
     client: "ApiClient",
     name: Annotated[
         str | None,
-        typer.Argument(help="The task's name, such as hello.add or shell.", metavar="NAME", show_default=False),
+        Argument(help="The task's name, such as hello.add or shell.", metavar="NAME", show_default=False),
     ] = None,
     payload: Annotated[
-        str | None, typer.Option("--payload", "-p", help="JSON, @FILE, or - for standard input.", metavar="JSON")
+        str | None, Option("--payload", "-p", help="JSON, @FILE, or - for standard input.", metavar="JSON")
     ] = None,
     arguments: Annotated[
         list[str] | None,
-        typer.Option("--arg", "-a", help="One argument; its value is JSON, or else text.", metavar="NAME=VALUE"),
+        Option("--arg", "-a", help="One argument; its value is JSON, or else text.", metavar="NAME=VALUE"),
     ] = None,
     queue: Annotated[
         str | None,
-        typer.Option(
-            "--queue", "-q", help="The queue. [default: as the task's code declares, or default]", metavar="NAME"
-        ),
+        Option("--queue", "-q", help="The queue. [default: as the task's code declares, or default]", metavar="NAME"),
     ] = None,
     priority: Annotated[
-        str | None, typer.Option("--priority", help="-100 to 100, or critical, high, normal, low.", metavar="PRIORITY")
+        str | None, Option("--priority", help="-100 to 100, or critical, high, normal, low.", metavar="PRIORITY")
     ] = None,
-    delay: Annotated[str | None, typer.Option("--delay", help="How long to wait: 90, 1h30m.", metavar="TIME")] = None,
+    delay: Annotated[str | None, Option("--delay", help="How long to wait: 90, 1h30m.", metavar="TIME")] = None,
     at: Annotated[
-        str | None, typer.Option("--at", help="When to run: tomorrow 09:00, 2026-01-02T03:04Z.", metavar="TIME")
+        str | None, Option("--at", help="When to run: tomorrow 09:00, 2026-01-02T03:04Z.", metavar="TIME")
     ] = None,
     retries: Annotated[
         int | None,
-        typer.Option(
-            "--retries", help="How often to try again. [default: as the task's code declares, or 3]", metavar="N"
-        ),
+        Option("--retries", help="How often to try again. [default: as the task's code declares, or 3]", metavar="N"),
     ] = None,
     backoff: Annotated[
         float | None,
-        typer.Option("--backoff", help="Seconds before the first retry; each further one waits twice as long.", min=0),
+        Option("--backoff", help="Seconds before the first retry; each further one waits twice as long.", min=0),
     ] = None,
-    timeout: Annotated[str | None, typer.Option("--timeout", help="How long it may take.", metavar="TIME")] = None,
-    key: Annotated[str | None, typer.Option("--key", help="Idempotency key.", metavar="KEY")] = None,
-    tags: Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be repeated.", metavar="TAG")] = None,
+    timeout: Annotated[str | None, Option("--timeout", help="How long it may take.", metavar="TIME")] = None,
+    key: Annotated[str | None, Option("--key", help="Idempotency key.", metavar="KEY")] = None,
+    tags: Annotated[list[str] | None, Option("--tag", help="A tag; may be repeated.", metavar="TAG")] = None,
     limit_key: Annotated[
-        str | None, typer.Option("--limit-key", help="Whose limit it counts to: a customer, say.", metavar="KEY")
+        str | None, Option("--limit-key", help="Whose limit it counts to: a customer, say.", metavar="KEY")
     ] = None,
     expires: Annotated[
         str | None,
-        typer.Option("--expires", help="Cancel it if it has not started so long after it was due.", metavar="TIME"),
+        Option("--expires", help="Cancel it if it has not started so long after it was due.", metavar="TIME"),
     ] = None,
     notify: Annotated[
         list[str] | None,
-        typer.Option("--notify", help="Whom to tell when it ends; may be repeated.", metavar="URL|EMAIL"),
+        Option("--notify", help="Whom to tell when it ends; may be repeated.", metavar="URL|EMAIL"),
     ] = None,
     file: Annotated[
         str | None,
-        typer.Option("--file", "-f", help="Submit every line of a JSONL file, - for standard input.", metavar="FILE"),
+        Option("--file", "-f", help="Submit every line of a JSONL file, - for standard input.", metavar="FILE"),
     ] = None,
     batch_size: Annotated[
-        int, typer.Option("--batch-size", help="Tasks per request, with --file.", min=1, max=LARGEST_BATCH, metavar="N")
+        int, Option("--batch-size", help="Tasks per request, with --file.", min=1, max=LARGEST_BATCH, metavar="N")
     ] = 1000,
-    wait: Annotated[bool, typer.Option("--wait", "-w", help="Wait for its end, and print its result.")] = False,
+    wait: Annotated[bool, Option("--wait", "-w", help="Wait for its end, and print its result.")] = False,
     dry_run: DryRun = False,
     as_json: Json = False,
     as_jsonl: Jsonl = False,
@@ -127,7 +124,7 @@ def _print_submitted(answer: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json(answer)
         return
-    typer.echo(answer["id"])
+    click.echo(answer["id"])
     if not answer.get("created", True):
         say("This idempotency key was used before: it is the same task.")
 
@@ -194,7 +191,7 @@ def _submit_file(client: "ApiClient", file: str, batch_size: int, *, as_json: bo
     refused = sum(1 for answer in answers if "error" in answer)
     if refused:
         say(f"Refused and not stored: {refused:,} of {len(answers):,}.")
-        raise typer.Exit(ExitCode.FAILED)
+        raise click.exceptions.Exit(ExitCode.FAILED)
 
 
 def _send(client: "ApiClient", batch: list[tuple[int, Any]], *, done: int) -> list[dict[str, Any]]:
@@ -212,7 +209,7 @@ def _print_answers(answers: list[dict[str, Any]], *, as_jsonl: bool) -> None:
         if as_jsonl:
             print_json_line(answer)
         elif "id" in answer:
-            typer.echo(answer["id"])
+            click.echo(answer["id"])
 
 
 def _read_lines(lines: list[str]) -> Iterator[tuple[int, Any]]:

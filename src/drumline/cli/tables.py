@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-import typer
+import click
 
 from drumline.cli.terminal import STATUS_COLOURS, is_terminal, painted
 
@@ -50,9 +50,9 @@ def print_table(
             [_ranked(column, cells) for column, cells in zip(columns, _turned(rows, columns), strict=True)],
             width,
         )
-    typer.echo(_line([column.title for column in columns], widths, bold=True))
+    click.echo(_line([column.title for column in columns], widths, bold=True))
     for row in rows:
-        typer.echo(_line(row, widths))
+        click.echo(_line(row, widths))
 
 
 def _turned(rows: Sequence[Sequence[str]], columns: Sequence[Column]) -> list[list[str]]:

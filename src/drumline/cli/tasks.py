@@ -4,12 +4,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from drumline.cli.commands import checked_status, do_each, group, list_command, segment, server_command
 from drumline.cli.describing import first_line, print_task
 from drumline.cli.options import DryRun, Fields, Json, Limit, Statuses, Tag, TaskId, TaskIds, Yes
 from drumline.cli.output import Form, confirm, print_list, say
+from drumline.cli.parameters import Argument, Option
 from drumline.cli.submitting import submit
 from drumline.cli.tables import Column, relative, size
 from drumline.cli.terminal import STATUSES
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
     from drumline.cli.client import ApiClient
 
 app = group("Submit, list and control tasks.")
-app.command("submit")(submit)
-app.command("watch")(watch)
-app.command("logs")(logs)
+app.add("submit")(submit)
+app.add("watch")(watch)
+app.add("logs")(logs)
 
 COLUMNS = (
     Column("ID", "id", rank=9),
@@ -43,24 +44,24 @@ ARTIFACTS = (
     Column("CREATED", "created_at", rank=6, is_time=True),
 )
 
-Queue = Annotated[str | None, typer.Option("--queue", "-q", help="Only this queue.", metavar="NAME")]
-Name = Annotated[str | None, typer.Option("--name", "-n", help="Only this task name.", metavar="NAME")]
+Queue = Annotated[str | None, Option("--queue", "-q", help="Only this queue.", metavar="NAME")]
+Name = Annotated[str | None, Option("--name", "-n", help="Only this task name.", metavar="NAME")]
 
 
 def _print_counts(found: dict[str, Any]) -> None:
     for count in found["items"]:
-        typer.echo(f"{count['status']:<11} {count['count']:>7,}{'+' if count['is_more'] else ''}")
+        click.echo(f"{count['status']:<11} {count['count']:>7,}{'+' if count['is_more'] else ''}")
 
 
 def _print_reasons(answer: dict[str, Any]) -> None:
     for reason in answer["reasons"]:
         until = relative(reason["until"])
-        typer.echo(f"{reason['text'][:1].upper()}{reason['text'][1:]}{f' ({until})' if until else ''}.")
+        click.echo(f"{reason['text'][:1].upper()}{reason['text'][1:]}{f' ({until})' if until else ''}.")
 
 
 def _print_done(tasks: list[dict[str, Any]]) -> None:
     for task in tasks:
-        typer.echo(f"{task['id']}  {task['status']}")
+        click.echo(f"{task['id']}  {task['status']}")
     if any(task["status"] == "PROCESSING" and task["cancel_requested"] for task in tasks):
         say("Its worker is told to stop it; --force ends a running task now.")
 
@@ -82,15 +83,13 @@ def download(
     client: "ApiClient",
     id: TaskId,
     name: Annotated[
-        str | None, typer.Argument(help="Which file, if there are several.", metavar="NAME", show_default=False)
+        str | None, Argument(help="Which file, if there are several.", metavar="NAME", show_default=False)
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option(
-            "--output", "-o", help="Where to put it, - for standard output. [default: its name]", metavar="FILE"
-        ),
+        Option("--output", "-o", help="Where to put it, - for standard output. [default: its name]", metavar="FILE"),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    force: Annotated[bool, Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
     """Fetch a file that a task made."""
     artifact = _wanted(client, id, name)
@@ -106,7 +105,7 @@ def download(
         raise Invalid(f"{path} is there already: name another with --output, or add --force") from error
     except OSError as error:
         raise Invalid(f"{path} cannot be written: {error.strerror}") from error
-    typer.echo(path)
+    click.echo(path)
     say(f"{size(len(data))}, {artifact['content_type']}")
 
 
@@ -130,9 +129,9 @@ def list_tasks(
     queue: Queue = None,
     name: Name = None,
     tag: Tag = None,
-    key: Annotated[str | None, typer.Option("--key", help="Only with this idempotency key.", metavar="KEY")] = None,
-    worker: Annotated[str | None, typer.Option("--worker", help="Only held by this worker.", metavar="ID")] = None,
-    job: Annotated[str | None, typer.Option("--job", help="Only of this job.", metavar="ID")] = None,
+    key: Annotated[str | None, Option("--key", help="Only with this idempotency key.", metavar="KEY")] = None,
+    worker: Annotated[str | None, Option("--worker", help="Only held by this worker.", metavar="ID")] = None,
+    job: Annotated[str | None, Option("--job", help="Only of this job.", metavar="ID")] = None,
     limit: Limit = 50,
     fields: Fields = None,
 ) -> Any:
@@ -154,7 +153,7 @@ def counts(client: "ApiClient", queue: Queue = None, name: Name = None, tag: Tag
 def get(
     client: "ApiClient",
     id: TaskId,
-    attempts: Annotated[bool, typer.Option("--attempts", help="With --json: every execution too.")] = False,
+    attempts: Annotated[bool, Option("--attempts", help="With --json: every execution too.")] = False,
 ) -> Any:
     """Show a task: its status, its payload, and how each attempt ended."""
     task = client.get(f"/tasks/{id}")
@@ -167,7 +166,7 @@ def get(
 def cancel(
     client: "ApiClient",
     ids: TaskIds,
-    force: Annotated[bool, typer.Option("--force", help="End running ones now, whatever their worker does.")] = False,
+    force: Annotated[bool, Option("--force", help="End running ones now, whatever their worker does.")] = False,
     yes: Yes = False,
     dry_run: DryRun = False,
     as_json: Json = False,
@@ -194,11 +193,11 @@ def reschedule(
     client: "ApiClient",
     ids: TaskIds,
     at: Annotated[
-        str | None, typer.Option("--at", help="When to run: tomorrow 09:00, 2026-01-02T03:04Z.", metavar="TIME")
+        str | None, Option("--at", help="When to run: tomorrow 09:00, 2026-01-02T03:04Z.", metavar="TIME")
     ] = None,
-    delay: Annotated[str | None, typer.Option("--delay", help="How far from now: 90, 1h30m.", metavar="TIME")] = None,
+    delay: Annotated[str | None, Option("--delay", help="How far from now: 90, 1h30m.", metavar="TIME")] = None,
     priority: Annotated[
-        str | None, typer.Option("--priority", help="-100 to 100, or critical, high, normal, low.", metavar="PRIORITY")
+        str | None, Option("--priority", help="-100 to 100, or critical, high, normal, low.", metavar="PRIORITY")
     ] = None,
     as_json: Json = False,
 ) -> None:

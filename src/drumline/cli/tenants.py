@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from drumline.cli.commands import Flags, flags, group, list_command, segment, server_command
+from drumline.cli.parameters import Argument, Option
 from drumline.cli.tables import Column
 from drumline.core.errors import Invalid
 
@@ -24,7 +25,7 @@ COLUMNS = (
 
 NONE = "none"
 
-Name = Annotated[str, typer.Argument(help="The tenant's name.", metavar="NAME", show_default=False)]
+Name = Annotated[str, Argument(help="The tenant's name.", metavar="NAME", show_default=False)]
 
 
 @flags
@@ -32,16 +33,14 @@ class QuotaOptions(Flags):
     """How much a tenant may have."""
 
     queued: Annotated[
-        str | None, typer.Option("--queued", help="Tasks that may wait to be run; none for as many as it likes.")
+        str | None, Option("--queued", help="Tasks that may wait to be run; none for as many as it likes.")
     ] = None
     payload_bytes: Annotated[
-        str | None, typer.Option("--payload-bytes", help="Bytes of JSON in the payload of a task; none for no quota.")
+        str | None, Option("--payload-bytes", help="Bytes of JSON in the payload of a task; none for no quota.")
     ] = None
-    schedules: Annotated[str | None, typer.Option("--schedules", help="Schedules; none for as many as it likes.")] = (
-        None
-    )
+    schedules: Annotated[str | None, Option("--schedules", help="Schedules; none for as many as it likes.")] = None
     weight: Annotated[
-        str | None, typer.Option("--weight", help="Its share of the workers that serve everybody; others have 1.")
+        str | None, Option("--weight", help="Its share of the workers that serve everybody; others have 1.")
     ] = None
 
     def body(self) -> dict[str, int | None]:
@@ -55,7 +54,7 @@ class QuotaOptions(Flags):
 
 def _print_tenant(tenant: dict[str, Any]) -> None:
     quotas = ", ".join(f"{name} {value}" for name, value in tenant["quotas"].items() if value is not None)
-    typer.echo(f"{tenant['name']}  {quotas or 'no quotas'}")
+    click.echo(f"{tenant['name']}  {quotas or 'no quotas'}")
 
 
 @server_command(app, show=_print_tenant, reason=True)
@@ -66,7 +65,7 @@ def create(client: "ApiClient", name: Name, quotas: QuotaOptions) -> Any:
 
 @list_command(app, "list", COLUMNS, empty="There is no tenant.")
 def list_tenants(
-    client: "ApiClient", limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 1000
+    client: "ApiClient", limit: Annotated[int, Option("--limit", help="How many at most.", min=1)] = 1000
 ) -> Any:
     """List tenants by name."""
     return client.pages("/tenants", limit=limit)

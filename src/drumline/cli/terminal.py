@@ -10,16 +10,16 @@ import re
 import sys
 from typing import Final
 
-import typer
+import click
 
 STATUS_COLOURS = {
-    "PENDING": typer.colors.BLUE,
-    "QUEUED": typer.colors.CYAN,
-    "PROCESSING": typer.colors.YELLOW,
-    "COMPLETED": typer.colors.GREEN,
-    "FAILED": typer.colors.RED,
-    "CANCELLED": typer.colors.MAGENTA,
-    "SKIPPED": typer.colors.MAGENTA,
+    "PENDING": "blue",
+    "QUEUED": "cyan",
+    "PROCESSING": "yellow",
+    "COMPLETED": "green",
+    "FAILED": "red",
+    "CANCELLED": "magenta",
+    "SKIPPED": "magenta",
 }
 STATUSES = tuple(STATUS_COLOURS)
 
@@ -39,7 +39,7 @@ def painted(text: str, colour: str | None = None, *, bold: bool = False) -> str:
     """Return a text in colour, unless standard output is no terminal or NO_COLOR is set."""
     if not is_terminal() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not (colour or bold):
         return text
-    return typer.style(text, fg=colour, bold=bold)
+    return click.style(text, fg=colour, bold=bold)
 
 
 def safe(text: str, *, colours: bool = False) -> str:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from drumline.cli.commands import server_command
 from drumline.cli.describing import first_line, progress_text
 from drumline.cli.errors import ExitCode, exit_code_for
 from drumline.cli.options import GiveUp, Json, Jsonl, TaskId
 from drumline.cli.output import print_json, print_json_line, say
+from drumline.cli.parameters import Option
 from drumline.cli.tables import relative, tidy
 from drumline.cli.terminal import SafePieces, is_terminal
 from drumline.core.errors import Invalid, Overloaded, Unavailable
@@ -42,7 +43,7 @@ def watch(
     client: "ApiClient",
     id: TaskId,
     exit_status: Annotated[
-        bool, typer.Option("--exit-status", help="End as the task ends: 0 completed, 5 failed, 6 cancelled.")
+        bool, Option("--exit-status", help="End as the task ends: 0 completed, 5 failed, 6 cancelled.")
     ] = False,
     timeout: GiveUp = None,
     as_json: Json = False,
@@ -57,19 +58,22 @@ def watch(
         _print_end(task)
     code = exit_code_for(task["status"])
     if exit_status or code is ExitCode.TIMED_OUT:
-        raise typer.Exit(code)
+        raise click.exceptions.Exit(code)
 
 
 @server_command()
 def logs(
     client: "ApiClient",
     id: TaskId,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the task has ended.")] = False,
-    attempt: Annotated[int | None, typer.Option("--attempt", help="Only this attempt.", min=1, metavar="N")] = None,
-    raw: Annotated[bool, typer.Option("--raw", help="As it was written, control characters included.")] = False,
+    follow: Annotated[bool, Option("--follow", "-f", help="Go on until the task has ended.")] = False,
+    attempt: Annotated[int | None, Option("--attempt", help="Only this attempt.", min=1, metavar="N")] = None,
+    raw: Annotated[bool, Option("--raw", help="As it was written, control characters included.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Print the log of a task. Control sequences are removed; colours stay on a terminal."""
+    """Print the log of a task.
+
+    Control sequences are removed; colours stay on a terminal.
+    """
     if follow and as_json:
         raise Invalid("--json is one document, and --follow has no end to wait for: give one of them")
     if raw and is_terminal():
@@ -129,7 +133,7 @@ def wait_for_result(client: "ApiClient", id: str, *, as_json: bool) -> None:
         print_json(task.get("result"))
     else:
         _print_end(task)
-    raise typer.Exit(exit_code_for(task["status"]))
+    raise click.exceptions.Exit(exit_code_for(task["status"]))
 
 
 def wait_for_end(
@@ -219,7 +223,7 @@ def _last_error(task: dict[str, Any]) -> str:
 
 
 def _print_end(task: dict[str, Any]) -> None:
-    typer.echo(f"{task['id']}  {task['status']}")
+    click.echo(f"{task['id']}  {task['status']}")
     if task["error"] and task["status"] == "FAILED":
         say(f"{task['error']['kind']}: {task['error']['message']}")
         say(f"More: drumline tasks get {task['id']}")

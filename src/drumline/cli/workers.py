@@ -2,11 +2,12 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from drumline.cli.commands import group, list_command, server_command
 from drumline.cli.options import Yes
 from drumline.cli.output import confirm
+from drumline.cli.parameters import Argument, Option
 from drumline.cli.tables import Column
 
 if TYPE_CHECKING:
@@ -37,13 +38,13 @@ COLUMNS = (
 
 def _print_states(workers: list[dict[str, Any]]) -> None:
     for worker in workers:
-        typer.echo(f"{worker['id']}  {_state(worker)}")
+        click.echo(f"{worker['id']}  {_state(worker)}")
 
 
 @list_command(app, "list", COLUMNS, empty="No worker is there: drumline worker APP")
 def list_workers(
     client: "ApiClient",
-    closed: Annotated[bool, typer.Option("--closed", help="Workers that left lately, too.")] = False,
+    closed: Annotated[bool, Option("--closed", help="Workers that left lately, too.")] = False,
 ) -> Any:
     """List workers, and the tasks that each can run."""
     return client.get("/workers", closed="true" if closed else None)["items"]
@@ -52,7 +53,7 @@ def list_workers(
 @server_command(app, show=_print_states, reason=True)
 def drain(
     client: "ApiClient",
-    ids: Annotated[list[str], typer.Argument(help="Ids of workers.", metavar="ID", show_default=False)],
+    ids: Annotated[list[str], Argument(help="Ids of workers.", metavar="ID", show_default=False)],
     yes: Yes = False,
 ) -> Any:
     """Drain workers: they finish their tasks, take no more, and exit."""
