@@ -6,7 +6,7 @@ import pytest
 
 from drumline.core.clock import ManualClock
 from drumline.core.errors import Unavailable
-from drumline.core.session import SESSION_TTL
+from drumline.core.session import BEAT_EVERY, SESSION_TTL
 from drumline.core.state import State
 from drumline.engine.engine import Engine
 from drumline.ports.store import Reaped
@@ -96,24 +96,84 @@ class Outage:
         return getattr(self._store, name)
 
 
-async def test_an_outage_of_the_store_reaps_nobody(engine: Engine, clock: ManualClock, reaper: Reaper) -> None:
-    ada = await open_worker(engine)
-    await reaper.pass_once()
-    await look_for(reaper, clock, SESSION_TTL - 1)
-    outage = Outage(engine.store)
-    engine.store = outage
-
+async def outage_of(reaper: Reaper, clock: ManualClock, outage: Outage, seconds: int) -> None:
+    """Let passes fail for so many seconds."""
     outage.is_down = True
-    for _ in range(60):
+    for _ in range(seconds):
         clock.advance(1)
         with pytest.raises(Unavailable):
             await reaper.pass_once()
     outage.is_down = False
+
+
+async def test_an_outage_of_the_store_reaps_nobody(engine: Engine, clock: ManualClock, reaper: Reaper) -> None:
+    ada = await open_worker(engine)
+    await reaper.pass_once()
+    await look_for(reaper, clock, BEAT_EVERY)
+    engine.store = outage = Outage(engine.store)
+
+    await outage_of(reaper, clock, outage, 60)
     back = await look_for(reaper, clock, SESSION_TTL)
     later = await look_for(reaper, clock, 1)
 
     assert back.sessions == ()
     assert later.sessions == (ada.session,)
+
+
+async def test_a_worker_that_was_overdue_before_an_outage_has_time_for_a_beat_after_it(
+    engine: Engine, clock: ManualClock, reaper: Reaper
+) -> None:
+    ada = await open_worker(engine)
+    await reaper.pass_once()
+    await look_for(reaper, clock, SESSION_TTL - 1)
+    engine.store = outage = Outage(engine.store)
+
+    await outage_of(reaper, clock, outage, 60)
+    back = await look_for(reaper, clock, BEAT_EVERY + 1)
+    await ada.beat()
+    saved = await look_for(reaper, clock, SESSION_TTL)
+
+    assert back.sessions == saved.sessions == ()
+
+
+async def test_a_dead_worker_is_reaped_though_outages_keep_coming(
+    engine: Engine, clock: ManualClock, reaper: Reaper
+) -> None:
+    ada = await open_worker(engine)
+    engine.store = outage = Outage(engine.store)
+    reaped: list[Reaped] = []
+
+    for _ in range(5):  # the store is there for ten seconds at a time, never for a TTL
+        await reaper.pass_once()
+        reaped.append(await look_for(reaper, clock, 10))
+        await outage_of(reaper, clock, outage, 3)
+
+    assert [session for each in reaped for session in each.sessions] == [ada.session]
+
+
+async def test_a_worker_that_beats_between_outages_is_never_reaped(
+    engine: Engine, clock: ManualClock, reaper: Reaper
+) -> None:
+    ada = await open_worker(engine)
+    engine.store = outage = Outage(engine.store)
+
+    for _ in range(20):
+        await reaper.pass_once()
+        assert await look_for(reaper, clock, 10) == Reaped()
+        await outage_of(reaper, clock, outage, 3)
+        await ada.beat()
+
+
+async def test_outages_that_leave_no_time_for_a_beat_reap_nobody(
+    engine: Engine, clock: ManualClock, reaper: Reaper
+) -> None:
+    await open_worker(engine)
+    engine.store = outage = Outage(engine.store)
+
+    for _ in range(60):
+        await reaper.pass_once()
+        assert await look_for(reaper, clock, BEAT_EVERY) == Reaped()
+        await outage_of(reaper, clock, outage, 1)
 
 
 async def test_a_suspended_observer_gives_everyone_a_full_ttl_again(

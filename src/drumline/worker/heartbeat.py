@@ -1,9 +1,10 @@
 """Sends heartbeats with the held leases, and stops attempts whose leases are lost or whose tasks were cancelled.
 
 While the engine does not answer, attempts go on: without the store no other worker can claim their tasks, and after it
-is back every session gets a full TTL again, so the work is not lost. A worker that is cut off alone cannot tell the
-difference; its tasks begin elsewhere after a TTL, and the store refuses its reports. Therefore there is a limit:
-after a long silence the attempts are stopped and, should their leases still hold when the engine is back, released.
+is back every session has time to beat before it is reaped, so the work is not lost. A worker that is cut off alone
+cannot tell the difference; its tasks begin elsewhere after a TTL, and the store refuses its reports. Therefore there is
+a limit: after a long silence the attempts are stopped and, should their leases still hold when the engine is back,
+released.
 """
 
 import asyncio

@@ -63,8 +63,8 @@ MUTANTS: Final = (
     Mutant(
         "take every session for dead at once",
         "scheduler/reap.py",
-        "if now - since >= self._ttl]",
-        "if now - since >= 0.5]",
+        "if seen.seconds >= self._ttl]",
+        "if seen.seconds >= 0.5]",
     ),
     Mutant(
         "never reap",
