@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -55,7 +56,11 @@ class Injector:
     count: int = 0
     """The faults so far, also those before the run was resumed."""
     only: tuple[str, ...] = ()
+    is_migrated: bool = True
+    """Whether the schema is of this version; the run may begin with the one before."""
     exits: list[Exit] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+    """What went wrong with the injection or the repair of faults."""
     busy: set[str] = field(default_factory=set)
     is_over: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -82,6 +87,8 @@ class Injector:
         try:
             with self._recorded(kind, target) as detail:
                 getattr(self, f"_{kind}")(target, detail)
+        except Exception as error:  # noqa: BLE001 - a run of an hour goes on, and its report tells of it
+            self.broken.append(f"{kind} of {target} at {self.now():.1f}: {type(error).__name__}: {error}"[:1000])
         finally:
             self.busy.discard(target)
         return True
@@ -98,6 +105,14 @@ class Injector:
             if not self.installation.postgres.runs():
                 self.installation.restart_postgres()
             self.busy.discard("postgres")
+
+    def finish_upgrade(self) -> None:
+        """Replace the processes that are of the version before, and bring the schema to this one."""
+        self.installation.migrate()
+        self.is_migrated = True
+        for name in self.installation.fleet.members:
+            if self.installation.is_before(name):
+                self.replace(name, is_before=False)
 
     def note_resume(self) -> None:
         """Record that the run was killed with all its processes."""
@@ -128,20 +143,40 @@ class Injector:
         self.installation.clocks.step(name, 0.0)
 
     def _upgrade(self, _target: str, detail: dict[str, Any]) -> None:
-        """Replace the processes one by one by the other version: first back, then forth."""
-        detail["to"] = "before" if self.random.random() < 0.5 else "now"
+        """Replace the processes one by one: by this version at first, after its migration, then by either one."""
+        is_before = self.is_migrated and self.installation.before is not None and self.random.random() < 0.5
+        detail["to"] = "before" if is_before else "now"
+        if not self.is_migrated:
+            self.installation.migrate()
+            self.is_migrated = True
+            detail["migrated_at"] = self.now()
         for name in self.installation.fleet.members:
             if self.is_over.is_set():
                 return
-            if self._take(name):
-                try:
-                    with self._recorded("replace", name, is_counted=False):
-                        self.installation.fleet.terminate(name)
-                        self.installation.set_version(name, is_before=detail["to"] == "before")
-                        self.installation.fleet.restart(name)
-                finally:
-                    self.busy.discard(name)
+            self.replace(name, is_before=is_before)
             self._hold(0.5)
+
+    def replace(self, name: str, *, is_before: bool) -> None:
+        """Stop a process in order and start it in one of the versions, unless it has another fault just now."""
+        if not self._take(name):
+            return
+        try:
+            with self._recorded("replace", name, is_counted=False) as detail:
+                detail |= {"pid": self.installation.fleet.members[name].pid, "to": "before" if is_before else "now"}
+                detail["status"] = self._terminate(name)
+                self.installation.set_version(name, is_before=is_before)
+                self.installation.fleet.restart(name)
+        finally:
+            self.busy.discard(name)
+
+    def _terminate(self, name: str) -> int:
+        """Stop a process in order and return its exit status; one that does not end in time is killed."""
+        fleet = self.installation.fleet
+        try:
+            return fleet.terminate(name)
+        except subprocess.TimeoutExpired:
+            fleet.kill(name)
+            return -signal.SIGKILL
 
     # -- faults of services
 
@@ -153,7 +188,7 @@ class Injector:
         detail["by"] = self.random.choice(["stop", "kill"])
         (server.stop if detail["by"] == "stop" else server.kill)()
         self._hold(self.random.uniform(0.0, 5.0))
-        server.start()
+        self.installation.restart_redis()
 
     def _restart_postgres(self, _target: str, _detail: dict[str, Any]) -> None:
         def end() -> None:
@@ -198,7 +233,7 @@ class Injector:
         assert self.installation.kafka is not None
         self.installation.kafka.kill()
         self._hold(self.random.uniform(0.0, 3.0))
-        self.installation.kafka.start()
+        self.installation.restart_kafka()
 
     # -- faults of wires
 

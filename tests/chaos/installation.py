@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,10 +24,10 @@ from tests.harness import kafka
 from tests.harness.kafka import KafkaServer
 from tests.harness.postgres import PostgresServer
 from tests.harness.programs import path_of, private_folder, run_as
+from tests.harness.redis import RedisServer
+from tests.harness.version_before import VersionBefore, VersionBeforeMissing, version_before
 
-ROOT = Path(__file__).parents[2]
 APP = Path(__file__).parent / "apps" / "witnessed.py"
-MIGRATIONS = "src/drumline/stores/postgres/migrations"
 PATIENCE = 300.0
 """Seconds for a start; a machine with more to do than this run takes its time."""
 MARK = "CHAOS_RUN"
@@ -75,8 +76,11 @@ class Installation:
         self._note_skipped()
         self._connect()
 
-    def start(self) -> None:
-        """Migrate, and start every process."""
+    def start(self, *, is_before: bool) -> None:
+        """Create the schema and start every process, in this version or in the one before it."""
+        for name in self.fleet.members:
+            self.set_version(name, is_before=is_before)
+        self.fleet.python = self._python(is_before=is_before)
         self.fleet.start(PATIENCE)
 
     # -- services
@@ -96,19 +100,37 @@ class Installation:
 
     def restart_postgres(self) -> None:
         """Start PostgreSQL; after a crash in recovery it may need more than one start."""
+        _start(self.postgres)
+
+    def restart_redis(self) -> None:
+        """Start Redis."""
+        _start(self.fleet.redis)
+
+    def restart_kafka(self) -> None:
+        """Start Kafka."""
+        assert self.kafka is not None
+        _start(self.kafka)
+
+    def migrate(self) -> None:
+        """Bring the schema to this version, asked again while the database is away, as a deployment does."""
+        command = [sys.executable, "-m", "drumline.cli.main", "migrate"]
+        store = {"DRUMLINE_STORE_URL": self.postgres.url()}
         deadline = time.monotonic() + PATIENCE
-        while True:
-            try:
-                return self.postgres.start()
-            except RuntimeError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.5)
+        while (done := subprocess.run(command, env=os.environ | store, check=False, capture_output=True)).returncode:
+            if time.monotonic() > deadline:
+                raise RuntimeError(done.stderr.decode(errors="replace"))
+            time.sleep(0.5)
 
     def set_version(self, name: str, *, is_before: bool) -> None:
-        """Choose the sources that a process uses from its next start on."""
-        sources = self.before if is_before and self.before is not None else ROOT / "src"
-        self.fleet.members[name].environment["PYTHONPATH"] = str(sources)
+        """Choose the version of a process from its next start on."""
+        self.fleet.members[name].python = self._python(is_before=is_before)
+
+    def is_before(self, name: str) -> bool:
+        """Tell whether a process is of the version before, from its next start on."""
+        return self.before is not None and self.fleet.members[name].python == self.before.python
+
+    def _python(self, *, is_before: bool) -> str:
+        return self.before.python if is_before and self.before is not None else sys.executable
 
     def fallen(self) -> list[str]:
         """Return the processes that should run and do not."""
@@ -155,23 +177,13 @@ class Installation:
                 member.environment["DRUMLINE_URL"] = self.wires.url("api", self.fleet.apis[0].url)
             member.environment |= {"CHAOS_MEMBER": name, "CHAOS_EXECUTIONS": str(self.folder / "executions.jsonl")}
             member.environment |= self.clocks.environment(name)
-            self.set_version(name, is_before=False)
 
-    def _version_before(self) -> Path | None:
-        """Return the sources before the last migration, if the history is there."""
-        git = programs.find_program("git")
-        if git is None:
+    def _version_before(self) -> VersionBefore | None:
+        try:
+            return version_before()
+        except VersionBeforeMissing as error:
+            self.skipped["upgrade from the version before"] = f"{error}; restarted in the same version"
             return None
-        words = ["log", "-1", "--format=%H", "--diff-filter=A", "--", MIGRATIONS]
-        commit = subprocess.run([git, "-C", str(ROOT), *words], check=False, capture_output=True).stdout.decode()
-        archive = [git, "-C", str(ROOT), "archive", f"{commit.strip()}~1", "src"]
-        sources = subprocess.run(archive, check=False, capture_output=True)
-        if not commit.strip() or sources.returncode:
-            return None
-        folder = self.folder / "before"
-        folder.mkdir(exist_ok=True)
-        subprocess.run(["tar", "-x", "-C", str(folder)], input=sources.stdout, check=True)
-        return folder / "src"
 
     def _note_skipped(self) -> None:
         if self.disk.reason:
@@ -180,8 +192,19 @@ class Installation:
             self.skipped["clock"] = self.clocks.reason
         if self.unsynced.reason:
             self.skipped["unsynced writes dropped at power losses"] = self.unsynced.reason
-        if self.before is None:
-            self.skipped["upgrade from the version before"] = "the history is missing; restarted in the same version"
+
+
+def _start(server: PostgresServer | RedisServer | KafkaServer) -> None:
+    """Start a server, again if it does not come up in its time."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return server.start()
+        except RuntimeError:
+            if time.monotonic() > deadline:
+                raise
+            server.kill()
+            time.sleep(0.5)
 
 
 def mark_processes(folder: Path) -> None:

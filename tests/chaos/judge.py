@@ -16,7 +16,15 @@ GRACE = 3.0
 """Seconds from a claim to its execution at most: an answer that was lost is asked for again, and comes later."""
 LIMIT = 3
 SHARED = {"near": ("postgres", "postgres-wire"), "far": ("postgres", "postgres-wire", "api-wire", "api-1")}
-"""Whose faults may end the session of a worker, besides its own."""
+"""Through what a worker speaks with the store: faults of it may lose claims, reports and heartbeats of the worker."""
+ENDING = frozenset({"kill", "stop", "replace"})
+"""Faults that end a process or its session; a stepped clock ends neither."""
+LOSING = ENDING | {
+    "cut", "half_open", "lose_reply", "restart_postgres", "crash_postgres", "power_loss", "disk_full",
+}  # fmt: skip
+"""Faults that lose requests or answers; a delay loses none."""
+EXPIRY = 8.0
+"""Seconds that a process must be stopped for its session to expire: heartbeats are 5 s apart, and the TTL is 15 s."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,8 @@ class Double:
     began: float
     again: float
     fault: Fault | None
+    how: str = "not explained"
+    """How the fault explains it, in words."""
 
 
 @dataclass
@@ -179,7 +189,7 @@ def _doubles(case: Case, ending: Ending) -> list[Double]:
         return []
     failed = {(run.pid, run.attempt) for run in case.runs[ending.task] if run.moment == "error"}
     found = [
-        Double(ending.task, run.worker, run.at, again.at, _explain(case, run, again.at))
+        Double(ending.task, run.worker, run.at, again.at, *_explain(case, run, again.at))
         for run, again in pairwise(begins)
         if (run.pid, run.attempt) not in failed
     ]
@@ -187,13 +197,29 @@ def _doubles(case: Case, ending: Ending) -> list[Double]:
     return found[:excess]
 
 
-def _explain(case: Case, run: Execution, again: float) -> Fault | None:
-    """Return the fault that ended an execution or its lease: one of its worker, else of what its session needs."""
+def _explain(case: Case, run: Execution, again: float) -> tuple[Fault, str] | tuple[None]:
+    """Return the fault that ended an execution or its lease, and how.
+
+    A fault of the worker counts if it is one of this very process. Else one of what the worker speaks through must have
+    been there while the task ran, or up to `GRACE` seconds before: a claim whose answer was lost is repeated after the
+    fault, and may be released in between.
+    """
     name = run.worker
     during = [fault for fault in case.faults if fault.at <= again and (fault.until or again) >= run.at - GRACE]
-    own = [fault for fault in during if fault.target == name and fault.detail.get("pid", run.pid) == run.pid]
+    own = [
+        fault
+        for fault in during
+        if fault.target in {name, "all"} and fault.kind in ENDING and fault.detail.get("pid", run.pid) == run.pid
+    ]
+    if ended := next((fault for fault in own if _ends_session(fault)), None):
+        return ended, "its process ended, or was stopped for so long that its session expired"
     shared = SHARED[name.partition("-")[0]]
-    return next(iter([*own, *(fault for fault in during if fault.target in {*shared, "all"})]), None)
+    lost = [*own, *(fault for fault in during if fault.target in shared and fault.kind in LOSING)]
+    return (lost[0], "it may have lost the claim, the report or heartbeats") if lost else (None,)
+
+
+def _ends_session(fault: Fault) -> bool:
+    return fault.kind != "stop" or (fault.until is not None and fault.until - fault.at >= EXPIRY)
 
 
 def _unknown_runs(case: Case) -> Iterator[str]:

@@ -18,6 +18,7 @@ from tests.evidence.results import FOLDER, Chaos, Finding, save
 from tests.evidence.trace import Fault
 
 TOLD = 200
+SLOWEST = 5
 Body = dict[str, Any]
 
 
@@ -50,6 +51,10 @@ def report_of(state: RunState, injector: Injector, faults: list[Fault], verdict:
             {"at": round(each.at, 1), "process": each.name, "status": each.status, "lines": each.lines}
             for each in injector.exits
         ],
+        "broken_faults": injector.broken,
+        "version_before": before.commit if (before := injector.installation.before) else "",
+        "replaced": dict(Counter(str(fault.detail.get("to")) for fault in faults if fault.kind == "replace")),
+        "slowest": [_double(double) for double in slowest(verdict.doubles)],
         "judges": judges,
         "verdict": "good" if verdict.is_good and all(each["good"] for each in judges.values()) else "bad",
     }
@@ -95,9 +100,9 @@ def _result(report: Body, fault_log: str) -> Chaos:
 
 
 def _sentence(double: Body) -> str:
-    fault = double["fault"]
+    fault = double["fault"] or {"kind": "no fault", "target": "anything", "at": "any time"}
     ran = f"{double['task']} began on {double['worker']} at {double['began']} and again at {double['again']}"
-    return f"{ran}: {fault['kind']} of {fault['target']} at {fault['at']}"
+    return f"{ran}: {fault['kind']} of {fault['target']} at {fault['at']} ({double['how']})"
 
 
 def _page(report: Body) -> str:
@@ -119,7 +124,13 @@ def _page(report: Body) -> str:
             *_list("Faults", report["faults_by_kind"].items()),
             *_list("Faults that could not be injected", report["skipped"].items()),
             *_list("Double executions by the fault that explains them", report["doubles_by_fault"].items()),
+            *_list(
+                "Longest times until a task began again",
+                [(_seconds(each), _sentence(each)) for each in report["slowest"]],
+            ),
             *_list("States", report["states"].items()),
+            *_list("Rolling upgrades: processes replaced, by version", _versions(report)),
+            *_list("Faults whose injection or repair failed", list(enumerate(report["broken_faults"], 1))),
             *_list("Judges", [(name, judge["said"]) for name, judge in report["judges"].items()]),
             *_list("Violations", [(str(number), text) for number, text in enumerate(report["violations"], 1)]),
         ]
@@ -130,6 +141,20 @@ def _list(title: str, items: Any) -> list[str]:
     return [f"## {title}", "", *(f"- {name}: {value}" for name, value in items), ""] if items else []
 
 
+def slowest(doubles: list[Double]) -> list[Double]:
+    """Return the executions that were repeated latest after they had begun, the worst first."""
+    return sorted(doubles, key=lambda double: double.began - double.again)[:SLOWEST]
+
+
+def _seconds(double: Body) -> str:
+    return f"{double['again'] - double['began']:.1f} s"
+
+
+def _versions(report: Body) -> list[tuple[str, str]]:
+    names = {"before": f"the version before ({report['version_before'][:12]})", "now": "this version"}
+    return [(names[to], f"{count} times") for to, count in report["replaced"].items() if to in names]
+
+
 def _cause(double: Double) -> str:
     return "none" if double.fault is None else f"{double.fault.kind} {double.fault.target}"
 
@@ -138,7 +163,7 @@ def _double(double: Double) -> Body:
     fault = double.fault
     cause = None if fault is None else {"kind": fault.kind, "target": fault.target, "at": round(fault.at, 3)}
     moments = {"began": round(double.began, 3), "again": round(double.again, 3)}
-    return {"task": double.task, "worker": double.worker, **moments, "fault": cause}
+    return {"task": double.task, "worker": double.worker, **moments, "fault": cause, "how": double.how}
 
 
 if __name__ == "__main__":

@@ -31,6 +31,8 @@ TOLD = 20
 SLACK = 0.005
 """Seconds that may pass between a change and the line that tells of it."""
 SAVE_SECONDS = 60.0
+UPGRADED_BY = 0.15
+"""The share of the time after which the version before is upgraded, if that has not come by chance."""
 END_SECONDS = 300.0
 UNENDED = ("PENDING", "QUEUED", "PROCESSING")
 SCHEDULES: tuple[dict[str, Any], ...] = ({"interval": 2}, {"cron": "*/3 * * * * *"})
@@ -87,7 +89,12 @@ class Run:
         self._save()
 
     def _start(self) -> None:
-        self.installation.start()
+        # A run that is resumed has its schema already, and may have been upgraded: it goes on in this version.
+        is_before = (
+            self.installation.before is not None and "upgrade" in self.injector.kinds() and not self.state.resumes
+        )
+        self.injector.is_migrated = not is_before
+        self.installation.start(is_before=is_before)
         self._prepare()
         self._start_witness()
         self._save()
@@ -135,7 +142,9 @@ class Run:
                 state.elapsed = before + now - began
                 running = [each for each in running if not _is_done(each)]
                 if now >= next_at and len(running) < AT_ONCE:
-                    running.append(injecting.submit(self.injector.inject, *self.injector.choose()))
+                    is_late = state.elapsed > state.minutes * 60 * UPGRADED_BY and not self.injector.is_migrated
+                    fault = ("upgrade", "all") if is_late else self.injector.choose()
+                    running.append(injecting.submit(self.injector.inject, *fault))
                     next_at = now + self.options.every * self.injector.random.uniform(0.4, 1.6)
                 self.injector.supervise()
                 if now > saved + SAVE_SECONDS:
@@ -153,6 +162,7 @@ class Run:
         self._stop_witness()
         fleet = self.installation.fleet
         began = time.monotonic()
+        self.injector.finish_upgrade()
         self._patiently(lambda: _is_at_work(fleet.until_at_work), "the processes are not at work")
         for schedule in fleet.get("/api/v1/schedules")["items"]:
             fleet.ask("POST", f"/api/v1/schedules/{schedule['id']}/pause")
@@ -202,7 +212,8 @@ def _linearizable(path: Path) -> dict[str, Any]:
         return {"good": True, "said": f"not asked: {error}"}
     illegal = [msgspec.to_builtins(each) for each in verdict.illegal[:TOLD]]
     said = f"{verdict.verdict}: {verdict.partitions} histories of {verdict.operations} operations"
-    return {"good": not verdict.illegal, "said": said, "findings": illegal}
+    undecided = [f"undecided: {each}" for each in verdict.undecided[:TOLD]]
+    return {"good": not verdict.illegal and not undecided, "said": said, "findings": illegal + undecided}
 
 
 def _specification(path: Path) -> dict[str, Any]:

@@ -99,6 +99,41 @@ def test_a_double_is_explained_by_a_fault_of_its_worker_only(target: str, pid: i
     assert verdict.is_good is is_explained
 
 
+@pytest.mark.parametrize(
+    ("kind", "target", "is_explained"),
+    [
+        ("cut", "postgres-wire", True),
+        ("crash_postgres", "postgres", True),
+        ("delay", "postgres-wire", False),
+        ("cut", "redis-wire", False),
+        ("cut", "api-wire", False),
+        ("kill", "api-1", False),
+        ("kill", "scheduler-1", False),
+        ("clock", "near-1", False),
+    ],
+)
+def test_a_double_is_explained_by_what_its_worker_speaks_through_and_loses_answers(
+    kind: str, target: str, is_explained: bool
+) -> None:
+    fault = Fault(at=1.2, kind=kind, target=target, until=1.9)
+    runs = [*ran("a", began=1.0, ended=None), *ran("a", began=1.8, ended=1.9, worker="near-2", pid=9)]
+
+    verdict = judge([*submitted("a"), fault, *runs, ending("a", "crashed", "completed")])
+
+    assert verdict.is_good is is_explained
+
+
+@pytest.mark.parametrize(("seconds", "how"), [(12.0, "session expired"), (1.0, "may have lost")])
+def test_a_short_stop_is_not_said_to_have_ended_a_session(seconds: float, how: str) -> None:
+    stop = Fault(at=1.2, kind="stop", target="near-1", until=1.2 + seconds, detail={"pid": 7})
+    runs = [*ran("a", began=1.0, ended=None), *ran("a", began=20.0, ended=20.1, worker="near-2", pid=9)]
+    end = Ending(at=30.0, task="a", state="COMPLETED", attempts=("crashed", "completed"), finished=20.2)
+
+    (double,) = judge([*submitted("a"), stop, *runs, end]).doubles
+
+    assert how in double.how
+
+
 @pytest.mark.parametrize(("until", "is_explained"), [(6.5, True), (3.0, False)])
 def test_a_double_is_explained_by_an_answer_that_was_lost_just_before(until: float, is_explained: bool) -> None:
     lost = Fault(at=2.0, kind="lose_reply", target="postgres-wire", until=until)

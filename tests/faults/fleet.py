@@ -36,6 +36,8 @@ class Member:
     environment: dict[str, str]
     log: Path
     port: int = 0
+    python: str = sys.executable
+    """The interpreter of its next start: other versions have environments of their own."""
     process: "subprocess.Popen[bytes] | None" = None
     killed: list[int] = field(default_factory=list)
 
@@ -76,8 +78,8 @@ class Fleet:
         self._folder = folder
         self._http = urllib3.PoolManager(maxsize=32, retries=False, timeout=urllib3.Timeout(connect=5, read=30))
         self.members: dict[str, Member] = {}
-        self.besides: dict[str, str] = {}
-        """More variables for processes that are enlisted from now on."""
+        self.python = sys.executable
+        """The interpreter of processes that are enlisted from now on."""
         self.postgres = postgres or PostgresServer(durable=True)
         try:
             self.redis = RedisServer()
@@ -119,7 +121,7 @@ class Fleet:
         assert member.process is None or member.process.poll() is not None, f"{name} runs already"
         with member.log.open("ab") as log:
             member.process = subprocess.Popen(
-                [sys.executable, "-m", "drumline.cli.main", *member.command],
+                [member.python, "-m", "drumline.cli.main", *member.command],
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
@@ -245,12 +247,11 @@ class Fleet:
     def _enlist(self, name: str, *command: str, **settings: str) -> Member:
         environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("DRUMLINE_", "DATABASE_URL"))},
-            **self.besides,
             **{f"DRUMLINE_{name.upper()}": value for name, value in settings.items()},
         }
         if self._monitored:
             environment["DRUMLINE_MONITOR_PORT"] = str(free_port())
-        self.members[name] = Member(name, command, environment, self._folder / f"{name}.log")
+        self.members[name] = Member(name, command, environment, self._folder / f"{name}.log", python=self.python)
         return self.members[name]
 
 

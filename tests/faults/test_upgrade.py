@@ -1,7 +1,6 @@
 """A fleet is upgraded while it works: migrated under the old version, then replaced process by process."""
 
-import subprocess
-from pathlib import Path
+import sys
 from random import Random
 
 import pytest
@@ -10,50 +9,37 @@ from tests.faults.conftest import MakeFleet
 from tests.faults.fleet import START_SECONDS, Fleet
 from tests.faults.load import Load
 from tests.faults.verdict import judge
-from tests.harness.programs import path_of
+from tests.harness.version_before import VersionBeforeMissing, version_before
 
 pytestmark = [pytest.mark.faults, pytest.mark.services, pytest.mark.timeout(240)]
 
-ROOT = Path(__file__).parents[2]
-MIGRATIONS = "src/drumline/stores/postgres/migrations"
-
-
-def git(*words: str) -> bytes:
-    try:
-        return subprocess.run([path_of("git"), "-C", str(ROOT), *words], check=True, capture_output=True).stdout
-    except subprocess.CalledProcessError as error:
-        said = error.stderr.decode().strip().rpartition("\n")[2]
-        pytest.skip(f"the history is missing: run this in a clone, or git fetch --unshallow ({said})")
-
 
 @pytest.fixture(scope="session")
-def version_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sources as they were before the last migration came."""
-    commit = git("log", "-1", "--format=%H", "--diff-filter=A", "--", MIGRATIONS).decode().strip()
-    if not commit:
-        pytest.skip("the history before the last migration is missing: git fetch --unshallow")
-    folder = tmp_path_factory.mktemp("before")
-    subprocess.run(["tar", "-x", "-C", str(folder)], input=git("archive", f"{commit}~1", "src"), check=True)
-    return folder / "src"
+def python_before() -> str:
+    """The Python in which the version before the last migration is installed."""
+    try:
+        return version_before().python
+    except VersionBeforeMissing as error:
+        pytest.skip(str(error))
 
 
 class Upgrade:
     """Which version each process of a fleet is of."""
 
-    def __init__(self, fleet: Fleet, before: Path) -> None:
+    def __init__(self, fleet: Fleet, before: str) -> None:
         self._fleet = fleet
         self._before = before
 
     def begin(self) -> None:
         """Have everybody be of the version before."""
-        self._fleet.besides = {"PYTHONPATH": str(self._before)}
+        self._fleet.python = self._before
         for member in self._fleet.members.values():
-            member.environment |= self._fleet.besides
+            member.python = self._before
 
     def migrate(self) -> None:
         """Bring the schema to the new version, while the old ones work on it."""
         fleet = self._fleet
-        fleet.besides = {}
+        fleet.python = sys.executable
         member = fleet._enlist("migrate", "migrate", store_url=fleet.postgres.url())
         fleet.restart("migrate")
         assert member.process is not None
@@ -64,19 +50,19 @@ class Upgrade:
         """Stop processes in order, and start them in the new version."""
         for name in names:
             assert self._fleet.terminate(name) == 0, self._fleet.members[name].text
-            self._fleet.members[name].environment.pop("PYTHONPATH", None)
+            self._fleet.members[name].python = sys.executable
             self._fleet.restart(name)
         self._fleet.until_at_work()
 
 
 def test_old_and_new_work_side_by_side_and_nothing_is_lost(
-    make_fleet: MakeFleet, version_before: Path, chance: Random
+    make_fleet: MakeFleet, python_before: str, chance: Random
 ) -> None:
     def prepare(fleet: Fleet) -> None:
-        Upgrade(fleet, version_before).begin()
+        Upgrade(fleet, python_before).begin()
 
     with make_fleet(apis=2, schedulers=2, near=2, far=1, prepare=prepare) as fleet:
-        upgrade = Upgrade(fleet, version_before)
+        upgrade = Upgrade(fleet, python_before)
         with Load(fleet, chance, per_second=40) as load:
             upgrade.migrate()
             # The worker far away has one server here, not several behind an address: it stays as it is.
