@@ -29,7 +29,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
     "The app": ("Drumline", "Direct"),
     "Tasks": ("Task", "AsyncTask", "Call", "Chain", "Mode", "Backoff", "NotifyTarget"),
     "Inside a task": ("Context", "current", "inject", "secret", "Retry", "Snooze", "Permanent", "Cancelled"),
-    "Waiting for a task": ("TaskHandle", "TaskInfo", "Status"),
+    "Waiting for a task": ("TaskHandle", "as_completed", "TaskInfo", "TaskAttemptInfo", "Status"),
     "Jobs": ("Dag", "Node", "RunIf", "JobHandle", "JobInfo", "NodeInfo", "AttemptInfo", "JobStatus"),
 }
 """The names in the order of the page; what is not here goes under "Errors" or "Also"."""
@@ -49,7 +49,7 @@ HIDDEN = {
     "Task": {"request_for"},
     "Call": {"handle"},
     "Backoff": {"check"},
-    "TaskHandle": {"result_in_steps"},
+    "TaskHandle": {"client", "result_in_steps"},
     "Dag": {"encoder", "free_base", "keys_of", "put", "request"},
     "Node": {"result_plan"},
     "JobHandle": {"narrowed"},

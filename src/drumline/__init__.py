@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from drumline.core.state import Status
     from drumline.core.task import NotifyTarget
     from drumline.sdk.app import Drumline
+    from drumline.sdk.as_completed import as_completed
     from drumline.sdk.chain import Chain
     from drumline.sdk.context import Context, current, inject
     from drumline.sdk.dag import Dag
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from drumline.sdk.secret import secret
     from drumline.sdk.signals import Cancelled, Permanent, Retry, Snooze
     from drumline.sdk.task import AsyncTask, Call, Task
+    from drumline.sdk.task_asks import TaskAttemptInfo
     from drumline.sdk.transport import TaskInfo
 
 __all__ = [
@@ -82,6 +84,7 @@ __all__ = [
     "Snooze",
     "Status",
     "Task",
+    "TaskAttemptInfo",
     "TaskCancelled",
     "TaskFailed",
     "TaskHandle",
@@ -90,6 +93,7 @@ __all__ = [
     "Unavailable",
     "WaitTimeout",
     "__version__",
+    "as_completed",
     "current",
     "inject",
     "secret",
@@ -105,6 +109,7 @@ _HOMES: Final = {
     "drumline.core.state": ("Status",),
     "drumline.core.task": ("NotifyTarget",),
     "drumline.sdk.app": ("Drumline",),
+    "drumline.sdk.as_completed": ("as_completed",),
     "drumline.sdk.chain": ("Chain",),
     "drumline.sdk.context": ("Context", "current", "inject"),
     "drumline.sdk.dag": ("Dag",),
@@ -118,6 +123,7 @@ _HOMES: Final = {
     "drumline.sdk.secret": ("secret",),
     "drumline.sdk.signals": ("Cancelled", "Permanent", "Retry", "Snooze"),
     "drumline.sdk.task": ("AsyncTask", "Call", "Task"),
+    "drumline.sdk.task_asks": ("TaskAttemptInfo",),
     "drumline.sdk.transport": ("TaskInfo",),
 }  # fmt: skip
 _HOME_OF: Final = {name: module for module, names in _HOMES.items() for name in names}

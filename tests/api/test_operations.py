@@ -42,6 +42,10 @@ def test_an_operation_that_states_them_is_accepted() -> None:
     operation(is_open=True)
 
 
+READS = {"/api/v1/tasks/ended"}
+"""What only reads and is a POST, since it names too much for an address."""
+
+
 def test_all_operations_state_permission_and_audit_act() -> None:
     closed = [each for each in OPERATIONS if not each.is_open]
 
@@ -49,7 +53,7 @@ def test_all_operations_state_permission_and_audit_act() -> None:
     unrecorded = [
         f"{each.method} {each.path}"
         for each in closed
-        if each.method != "GET" and not each.audit_act and each.permission not in UNWRITTEN
+        if each.method != "GET" and not each.audit_act and each.permission not in UNWRITTEN and each.path not in READS
     ]
     recorded_reads = [each.path for each in closed if each.method == "GET" and each.audit_act]
 

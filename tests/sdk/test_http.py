@@ -248,7 +248,7 @@ def test_a_server_that_runs_on_the_data_folder_is_found_with_its_key(house: Embe
         (tmp_path / "api-key").write_text(f"{KEY}\n")
         app = Drumline("test", data=tmp_path)
 
-        assert app.submit_task("ping").url.startswith(f"http://127.0.0.1:{port}/api/v1/tasks/")
+        assert app.submit_task("ping").url.startswith(f"http://127.0.0.1:{port}/ui/tasks/")
         app.close()
 
 

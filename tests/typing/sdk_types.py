@@ -10,7 +10,19 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar, assert_type
 
-from drumline import Backoff, Call, Context, Drumline, DrumlineError, Mode, Status, TaskHandle, inject
+from drumline import (
+    Backoff,
+    Call,
+    Context,
+    Drumline,
+    DrumlineError,
+    Mode,
+    Status,
+    TaskAttemptInfo,
+    TaskHandle,
+    as_completed,
+    inject,
+)
 
 T = TypeVar("T")
 
@@ -89,6 +101,18 @@ for each in app.submit_many(mixed):
     if not isinstance(each, DrumlineError):
         assert_type(each.status(), Status)
 
+# In a tuple each keeps its own.
+one, two, three = app.submit_many((add.call(1), charge.call(2), crunch.call([3])))
+assert_type(one, TaskHandle[int] | DrumlineError)
+assert_type(two, TaskHandle[Invoice] | DrumlineError)
+assert_type(three, TaskHandle[float] | DrumlineError)
+assert_type(app.submit_many(tuple(add.call(n) for n in range(9))), tuple[TaskHandle[int] | DrumlineError, ...])
+
+# Iterated over as they end, handles keep their type.
+for handle_of_int in as_completed([add.submit(1), add.submit(2)], timeout="1m"):
+    assert_type(handle_of_int, TaskHandle[int])
+assert_type(add.submit(1).attempts(), tuple[TaskAttemptInfo, ...])
+
 # Generic functions can be tasks; their arguments are not checked, and their results are Any.
 first([1])
 first.submit([1])
@@ -99,6 +123,10 @@ app.submit_many([first.call([1]), add.call(1)])
 
 
 async def mixed_async() -> None:
+    first_one, _ = await app.asubmit_many((add.call(1), charge.call(2)))
+    assert_type(first_one, TaskHandle[int] | DrumlineError)
+    async for each_one in as_completed([await charge.asubmit(1)]):
+        assert_type(await each_one, Invoice)
     assert_type(await app.asubmit_many([add.call(1), charge.call(2)]), list[TaskHandle[object] | DrumlineError])
     handle = await newest.asubmit([1])
     assert_type(await handle, int)
@@ -136,7 +164,7 @@ def mistakes() -> None:
     text: str = add.submit(1).result()  # type: ignore[assignment]
     cents: int = charge.submit(1).result()  # type: ignore[assignment]
     add.submit(1).result().cents  # type: ignore[attr-defined]  # noqa: B018
-    app.submit_many([add])  # type: ignore[list-item]
+    app.submit_many([add])  # type: ignore[arg-type]
     app.submit_many([add.call(1)])[0].result()  # type: ignore[union-attr]
     print(text, cents)  # noqa: T201
 

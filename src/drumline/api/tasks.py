@@ -37,6 +37,7 @@ from drumline.core.field_schema import (
     PAGE_SIZE,
     PRIORITY,
     SEVERAL,
+    UUID,
     WAIT,
     Configured,
     Schema,
@@ -141,6 +142,18 @@ class GetQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """How long to wait for the task to end, in seconds."""
 
     wait: Annotated[float, about("Seconds to wait for it to end.", **WAIT)] = 0.0
+
+
+class EndedRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """Tasks that the caller waits for."""
+
+    ids: Annotated[list[str], about("Their ids.", items=UUID, maxItems=Configured("page"))]
+
+
+class EndedBody(Struct, frozen=True):
+    """Those that have ended, or do not exist (any more)."""
+
+    ids: tuple[TaskIdText, ...]
 
 
 class CancelQuery(Struct, frozen=True, forbid_unknown_fields=True):
@@ -273,6 +286,16 @@ async def get(call: ApiCall[None, GetQuery]) -> Reply:
     return await task_reply(call, task, view)
 
 
+async def ended(call: ApiCall[EndedRequest, GetQuery]) -> Reply:
+    """Return which of some tasks have ended, at once or when the first of them has."""
+    if len(call.body.ids) > call.context.limits.page:
+        raise Invalid(f"must be at most {call.context.limits.page}", field="ids")
+    tasks = tuple(parse_task_id(text, field=f"ids[{number}]") for number, text in enumerate(call.body.ids))
+    waiting = call.engine.queries.wait_for_any(tasks, seconds=call.wait(call.query.wait), tenant=call.tenant)
+    found = await unless_stopped(waiting, stop=call.context.stop, receive=call.receive)
+    return Reply(encode(EndedBody(found or ())))
+
+
 async def reschedule(call: ApiCall[RescheduleRequest, NoQuery]) -> Reply:
     """Change when a waiting task is due, or its priority."""
     task = task_of(call)
@@ -370,6 +393,12 @@ OPERATIONS = (
         method="GET", path="/api/v1/tasks/{id}", handler=get, tag=Tag.TASKS,
         summary="Look at a task, or wait for its end", query=GetQuery, answer=TaskBody,
         permission=Permission.TASKS_READ,
+    ),
+    Operation(
+        method="POST", path="/api/v1/tasks/ended", handler=ended, tag=Tag.TASKS,
+        summary="Wait for the first of some tasks to end",
+        body=EndedRequest, query=GetQuery, answer=EndedBody, permission=Permission.TASKS_READ, audit_act=None,
+        reach=Reach.OWN,
     ),
     Operation(
         method="PATCH", path="/api/v1/tasks/{id}", handler=reschedule, tag=Tag.TASKS,

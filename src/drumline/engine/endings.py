@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 
 class Endings:
@@ -21,14 +21,20 @@ class Endings:
 
     async def wait(self, id: str, seconds: float) -> None:
         """Wait for a cue about a task or job, at most this long."""
+        await self.wait_for_any((id,), seconds)
+
+    async def wait_for_any(self, ids: Collection[str], seconds: float) -> None:
+        """Wait for a cue about any of some tasks or jobs, at most this long."""
         event = asyncio.Event()
-        self._watched[id].add(event)
+        for each in ids:
+            self._watched[each].add(event)
         try:
             async with asyncio.timeout(seconds):
                 await event.wait()
         except TimeoutError:
             return
         finally:
-            self._watched[id].discard(event)
-            if not self._watched[id]:
-                del self._watched[id]
+            for each in ids:
+                self._watched[each].discard(event)
+                if not self._watched[each]:
+                    del self._watched[each]

@@ -67,6 +67,25 @@ class Queries:
                 return view
             await self._endings.wait(task, min(left, LOOK_EVERY))
 
+    async def wait_for_any(
+        self, tasks: Collection[TaskId], *, seconds: float, tenant: str | None = None
+    ) -> tuple[TaskId, ...]:
+        """Return those of some tasks that will not change any more, as soon as there is one, or none after `seconds`.
+
+        A task that does not exist (for this tenant, or any more) counts as ended: nothing is left to wait for.
+        """
+        asked = tuple(dict.fromkeys(tasks))
+        deadline = self._clock.monotonic() + seconds
+        while True:
+            views = await self._store.queries.get(asked, tenant=tenant, payload=False)
+            ended = tuple(
+                task for task, view in zip(asked, views, strict=True) if view is None or view.state in TERMINAL
+            )
+            left = deadline - self._clock.monotonic()
+            if ended or not asked or left <= 0:
+                return ended
+            await self._endings.wait_for_any(asked, min(left, LOOK_EVERY))
+
     async def list_tasks(
         self, which: TaskFilter, *, limit: int = 100, cursor: str | None = None, payload: bool = False
     ) -> TaskPage:

@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import cached_property, partial
 from pathlib import Path
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, Unpac
 from msgspec import Raw
 
 from drumline.core.duration import Duration
-from drumline.core.errors import DrumlineError
-from drumline.core.ids import TaskId, parse_job_id, parse_task_id
+from drumline.core.ids import parse_job_id, parse_task_id
 from drumline.core.names import check_name
 from drumline.core.task import TaskRequest
 from drumline.sdk.arguments import encode_arguments
@@ -26,8 +25,9 @@ from drumline.sdk.handle import TaskHandle
 from drumline.sdk.http import HttpTransport
 from drumline.sdk.locate import Direct, check_asked, locate
 from drumline.sdk.options import DecoratorOptions, Options, apply, defaults_of, mode_of
-from drumline.sdk.task import AsyncTask, Call, Task
-from drumline.sdk.transport import SubmitMany, Transport
+from drumline.sdk.submit_many import SubmitsMany
+from drumline.sdk.task import AsyncTask, Task
+from drumline.sdk.transport import Transport
 
 if TYPE_CHECKING:
     from drumline.sdk.cron import CronDecorator, CronOptions, ScheduleRegistry
@@ -76,7 +76,7 @@ class Decorator:
         return kind(definition, self._app)
 
 
-class Drumline(Generic[StateT]):
+class Drumline(SubmitsMany, Generic[StateT]):
     """Tasks of one program, and the way to Drumline.
 
     Without a `url` (nor DRUMLINE_URL) it looks for a server that runs on the data folder (`data`, DRUMLINE_DATA, or
@@ -174,17 +174,6 @@ class Drumline(Generic[StateT]):
         """Submit a task by name, as `submit_task` does."""
         client = await self.aclient()
         return TaskHandle(await client.asubmit(_request(name, payload, options)), client)
-
-    def submit_many(self, calls: Sequence[Call[R]]) -> list[TaskHandle[R] | DrumlineError]:
-        """Submit many calls at once; each gets its handle or its error, in order. Raises only if none was stored."""
-        warn_if_blocking("asubmit_many")
-        client = self.client
-        return _handles(calls, client.transport.send(_ask(calls)) if calls else [], client)
-
-    async def asubmit_many(self, calls: Sequence[Call[R]]) -> list[TaskHandle[R] | DrumlineError]:
-        """Submit many calls at once, as `submit_many` does."""
-        client = await self.aclient()
-        return _handles(calls, await client.transport.asend(_ask(calls)) if calls else [], client)
 
     def handle(self, id: str) -> TaskHandle[Any]:
         """Return the handle of a task that was submitted earlier, or elsewhere."""
@@ -327,19 +316,3 @@ def _request(name: str, payload: Any, options: Options) -> TaskRequest:
     check_name(name)
     raw = payload if isinstance(payload, Raw) else Raw(encode_arguments({} if payload is None else payload))
     return apply(TaskRequest(name=name, payload=raw), options, of="submit_task")
-
-
-def _ask(calls: Sequence[Call[Any]]) -> SubmitMany:
-    for call in calls:
-        if not isinstance(call, Call):
-            raise wrong("each item", "a call, as task.call(…) gives it", call, of="submit_many")
-    return SubmitMany([call.request for call in calls])
-
-
-def _handles(
-    calls: Sequence[Call[R]], answers: Sequence[TaskId | DrumlineError], client: Client
-) -> list[TaskHandle[R] | DrumlineError]:
-    return [
-        answer if isinstance(answer, DrumlineError) else call.handle(answer, client)
-        for call, answer in zip(calls, answers, strict=True)
-    ]

@@ -33,6 +33,7 @@ from drumline.sdk.transport import (
     ReadLog,
     RetryTask,
     ScheduleAsk,
+    SelfContainedAsk,
     SubmitMany,
     task_info,
 )
@@ -120,19 +121,19 @@ class EngineTransport:
 
     def __init__(self, engine: EngineLike, loop: asyncio.AbstractEventLoop, *, home: str = "drumline:") -> None:
         self.engine = engine
-        self._loop = loop
+        self.loop = loop
         self._home = home
 
     def send(self, ask: Ask[T]) -> T:
         """Answer, blocking the calling thread."""
         # The ask's type says what the answer is; `_answer` keeps to it case by case.
-        return cast("T", wait_on(self._loop, self._answer(ask)))
+        return cast("T", wait_on(self.loop, self._answer(ask)))
 
     async def asend(self, ask: Ask[T]) -> T:
         """Answer, on any event loop."""
-        if asyncio.get_running_loop() is self._loop:
+        if asyncio.get_running_loop() is self.loop:
             return cast("T", await self._answer(ask))
-        return cast("T", await asyncio.wrap_future(start_on(self._loop, self._answer(ask))))
+        return cast("T", await asyncio.wrap_future(start_on(self.loop, self._answer(ask))))
 
     def url_of(self, task: TaskId) -> str:
         """Return the engine's home with the task's id."""
@@ -161,14 +162,16 @@ class EngineTransport:
                 return (await self.engine.queries.read_log(task)).text
             case LiveNames():
                 return frozenset(name for view in await self.engine.sessions.list() for name in view.spec.names)
-            case JobAsk() | ScheduleAsk() | LimitAsk():
+            case JobAsk() | ScheduleAsk() | LimitAsk() | SelfContainedAsk():
                 return await self._answer_apart(ask)
             case _:
                 raise TypeError(f"cannot answer {ask!r}")
         return None
 
-    async def _answer_apart(self, ask: JobAsk[Any] | ScheduleAsk[Any] | LimitAsk[Any]) -> Any:
+    async def _answer_apart(self, ask: JobAsk[Any] | ScheduleAsk[Any] | LimitAsk[Any] | SelfContainedAsk[Any]) -> Any:
         """Answer what only some ask, and only they pay for."""
+        if isinstance(ask, SelfContainedAsk):
+            return await ask.answer(self.engine)
         # The engine has all parts; `EngineLike` names only those that every client uses.
         if isinstance(ask, JobAsk):
             from drumline.sdk.embedded_jobs import answer_job  # noqa: PLC0415

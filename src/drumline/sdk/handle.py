@@ -4,7 +4,7 @@ Every act comes twice: blocking (`result`) and async (`aresult`, also `await han
 """
 
 from collections.abc import Callable, Generator
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -18,6 +18,9 @@ from drumline.core.state import Status, is_ended
 from drumline.sdk.client import Client, Steps, ended, only, warn_if_blocking
 from drumline.sdk.errors import TaskCancelled, TaskFailed, WaitTimeout
 from drumline.sdk.transport import Cancel, Get, LiveNames, ReadLog, RetryTask, TaskInfo
+
+if TYPE_CHECKING:
+    from drumline.sdk.task_asks import TaskAttemptInfo
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -45,7 +48,7 @@ class TaskHandle(Generic[R]):
 
     @property
     def url(self) -> str:
-        """Where the task can be looked at."""
+        """Where a browser shows the task: its page in the web interface, or the data folder where no server runs."""
         return self._client.transport.url_of(self.id)
 
     def info(self) -> TaskInfo:
@@ -103,8 +106,22 @@ class TaskHandle(Generic[R]):
         """Return what the task has logged so far."""
         return await self._client.arun(only(ReadLog(self.id)))
 
+    def attempts(self) -> "tuple[TaskAttemptInfo, ...]":
+        """Return the task's executions, oldest first, with the error of each that failed."""
+        return self._run(self._attempts(), "aattempts")
+
+    async def aattempts(self) -> "tuple[TaskAttemptInfo, ...]":
+        """Return the task's executions, as `attempts` does."""
+        return await self._client.arun(self._attempts())
+
     def __repr__(self) -> str:
         return f"<TaskHandle {self.id}>"
+
+    def _repr_mimebundle_(self, **_wanted: object) -> dict[str, str]:
+        """Show a notebook the task's state and progress as they are now."""
+        from drumline.sdk.notebook import mimebundle  # noqa: PLC0415 - only notebooks pay for it
+
+        return mimebundle(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TaskHandle) and other.id == self.id
@@ -113,6 +130,16 @@ class TaskHandle(Generic[R]):
         return hash(self.id)
 
     # -- steps
+
+    @property
+    def client(self) -> Client:
+        """The way to the server that has the task."""
+        return self._client
+
+    def _attempts(self) -> "Steps[tuple[TaskAttemptInfo, ...]]":
+        from drumline.sdk.task_asks import GetTaskAttempts  # noqa: PLC0415 - only those who look pay for it
+
+        return only(GetTaskAttempts(self.id))
 
     def _run(self, steps: Steps[T], twin: str) -> T:
         warn_if_blocking(twin, level=4)

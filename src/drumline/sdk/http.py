@@ -31,6 +31,7 @@ from drumline.sdk.transport import (
     ReadLog,
     RetryTask,
     ScheduleAsk,
+    SelfContainedAsk,
     SubmitMany,
     TaskInfo,
 )
@@ -114,12 +115,12 @@ class HttpTransport:
         return await asyncio.wrap_future(self._calls.run(lambda: self.send(ask)))
 
     def url_of(self, task: TaskId) -> str:
-        """Return the task's address in the API."""
-        return f"{self._url}/api/v1/tasks/{task}"
+        """Return the task's page in the web interface."""
+        return f"{self._url}/ui/tasks/{task}"
 
     def url_of_job(self, job: JobId) -> str:
-        """Return the job's address in the API."""
-        return f"{self._url}/api/v1/jobs/{job}"
+        """Return the job's page in the web interface."""
+        return f"{self._url}/ui/jobs/{job}"
 
     def is_answering(self) -> bool:
         """Tell whether there is a server at all."""
@@ -153,15 +154,17 @@ class HttpTransport:
             case LiveNames():
                 workers = _read(self._send(_get("/api/v1/workers")), _Workers)
                 return frozenset(name for worker in workers.items for name in worker.types)
-            case JobAsk() | ScheduleAsk() | LimitAsk():
+            case JobAsk() | ScheduleAsk() | LimitAsk() | SelfContainedAsk():
                 return self._answer_apart(ask)
             case _:
                 raise TypeError(f"cannot send {ask!r}")
         return None
 
-    def _answer_apart(self, ask: JobAsk[Any] | ScheduleAsk[Any] | LimitAsk[Any]) -> Any:
+    def _answer_apart(self, ask: JobAsk[Any] | ScheduleAsk[Any] | LimitAsk[Any] | SelfContainedAsk[Any]) -> Any:
         """Answer what only some ask, and only they pay for."""
-        if isinstance(ask, JobAsk):
+        if isinstance(ask, SelfContainedAsk):
+            message = ask.message()
+        elif isinstance(ask, JobAsk):
             from drumline.sdk.http_jobs import message_of  # noqa: PLC0415
 
             message = message_of(ask)
@@ -174,7 +177,8 @@ class HttpTransport:
 
             message = message_of_schedule(ask)
         if message.wait > 0:
-            return _read(self._wait(message.path, message.wait), message.answer)
+            body = self._wait(message.path, message.wait, method=message.method, body=message.body)
+            return message.read(_read(body, message.answer))
         body = self._send(
             _Request(method=message.method, path=message.path, body=message.body, is_repeatable=message.is_repeatable)
         )
@@ -183,12 +187,14 @@ class HttpTransport:
     def _get(self, task: TaskId, wait: float) -> TaskInfo:
         return _read(self._wait(_path(task), wait), TaskInfo)
 
-    def _wait(self, path: str, wait: float) -> bytes:
+    def _wait(self, path: str, wait: float, *, method: str = "GET", body: bytes | None = None) -> bytes:
         """Return what is at a path once it has ended, or its current state when the time is over."""
         if self._waits.has_backlog:
             wait = min(wait, CROWDED_SECONDS)
         query = f"?wait={wait:.3f}" if wait > 0 else ""
-        return self._send(_Request(method="GET", path=path + query, is_repeatable=True, seconds=ANSWER_SECONDS + wait))
+        return self._send(
+            _Request(method=method, path=path + query, body=body, is_repeatable=True, seconds=ANSWER_SECONDS + wait)
+        )
 
     def _submit_many(self, requests: Sequence[TaskRequest]) -> list[TaskId | DrumlineError]:
         if len(requests) == 1:

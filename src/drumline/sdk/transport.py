@@ -139,6 +139,18 @@ class LimitAsk(Ask[T_co]):
     """Something that a client wants of limits: `sdk/limits.py` has them, for those who use limits."""
 
 
+class SelfContainedAsk(Ask[T_co]):
+    """Something that a client wants, and that says itself how it is sent and answered: it needs no case elsewhere."""
+
+    def message(self) -> "HttpMessage":
+        """Return it as an HTTP request, with how the answer is read."""
+        raise NotImplementedError
+
+    async def answer(self, engine: Any) -> T_co:
+        """Answer it from an engine in this process."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True)
 class Pause(Ask[None]):
     """Let some seconds pass; clients do this themselves."""

@@ -406,6 +406,17 @@ export type EditBody = {
   payload: unknown;
 };
 
+/** Those that have ended, or do not exist (any more). */
+export type EndedBody = {
+  ids: string[];
+};
+
+/** Tasks that the caller waits for. */
+export type EndedRequest = {
+  /** Their ids. */
+  ids: string[];
+};
+
 /** What went wrong in an attempt. */
 export type ErrorBody = {
   kind: string;
@@ -1834,6 +1845,12 @@ export interface Operations {
     query: Record<never, never>;
     body: RescheduleRequest;
     answer: TaskBody;
+  };
+  "POST /api/v1/tasks/ended": {
+    params: Record<never, never>;
+    query: { wait?: number | undefined };
+    body: EndedRequest;
+    answer: EndedBody;
   };
   "POST /api/v1/tasks/{id}/cancel": {
     params: { id: string };

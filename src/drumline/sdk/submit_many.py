@@ -1,0 +1,107 @@
+"""Many calls in one submission, typed: a list of calls gives a list, a tuple of calls a tuple."""
+
+from collections.abc import Sequence
+from typing import Any, TypeVar, overload
+
+from drumline.core.errors import DrumlineError
+from drumline.core.ids import TaskId
+from drumline.sdk.checking import wrong
+from drumline.sdk.client import Client, warn_if_blocking
+from drumline.sdk.handle import TaskHandle
+from drumline.sdk.task import Call
+from drumline.sdk.transport import SubmitMany
+
+R = TypeVar("R")
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+D = TypeVar("D")
+
+
+# A tuple is a sequence too, and would give a list; the forms for tuples come first, and win.
+
+
+class SubmitsMany:
+    """The part of an app that submits many calls at once."""
+
+    @property
+    def client(self) -> Client:
+        """The client, connected on first use."""
+        raise NotImplementedError
+
+    async def aclient(self) -> Client:
+        """Return the client, connecting without blocking the event loop."""
+        raise NotImplementedError
+
+    @overload
+    def submit_many(  # type: ignore[overload-overlap]
+        self, calls: tuple[Call[A], Call[B]]
+    ) -> tuple[TaskHandle[A] | DrumlineError, TaskHandle[B] | DrumlineError]: ...
+    @overload
+    def submit_many(  # type: ignore[overload-overlap]
+        self, calls: tuple[Call[A], Call[B], Call[C]]
+    ) -> tuple[TaskHandle[A] | DrumlineError, TaskHandle[B] | DrumlineError, TaskHandle[C] | DrumlineError]: ...
+    @overload
+    def submit_many(  # type: ignore[overload-overlap]
+        self, calls: tuple[Call[A], Call[B], Call[C], Call[D]]
+    ) -> tuple[
+        TaskHandle[A] | DrumlineError,
+        TaskHandle[B] | DrumlineError,
+        TaskHandle[C] | DrumlineError,
+        TaskHandle[D] | DrumlineError,
+    ]: ...
+    @overload
+    def submit_many(self, calls: tuple[Call[R], ...]) -> tuple[TaskHandle[R] | DrumlineError, ...]: ...  # type: ignore[overload-overlap]
+    @overload
+    def submit_many(self, calls: Sequence[Call[R]]) -> list[TaskHandle[R] | DrumlineError]: ...
+    def submit_many(self, calls: Sequence[Call[Any]]) -> Any:
+        """Submit many calls at once; each gets its handle or its error, in order. Raises only if none was stored.
+
+        A list gives a list. A tuple gives a tuple, in which a type checker knows each result by its place.
+        """
+        warn_if_blocking("asubmit_many")
+        client = self.client
+        return _handles(calls, client.transport.send(_ask(calls)) if calls else [], client)
+
+    @overload
+    async def asubmit_many(  # type: ignore[overload-overlap]
+        self, calls: tuple[Call[A], Call[B]]
+    ) -> tuple[TaskHandle[A] | DrumlineError, TaskHandle[B] | DrumlineError]: ...
+    @overload
+    async def asubmit_many(  # type: ignore[overload-overlap]
+        self, calls: tuple[Call[A], Call[B], Call[C]]
+    ) -> tuple[TaskHandle[A] | DrumlineError, TaskHandle[B] | DrumlineError, TaskHandle[C] | DrumlineError]: ...
+    @overload
+    async def asubmit_many(  # type: ignore[overload-overlap]
+        self, calls: tuple[Call[A], Call[B], Call[C], Call[D]]
+    ) -> tuple[
+        TaskHandle[A] | DrumlineError,
+        TaskHandle[B] | DrumlineError,
+        TaskHandle[C] | DrumlineError,
+        TaskHandle[D] | DrumlineError,
+    ]: ...
+    @overload
+    async def asubmit_many(self, calls: tuple[Call[R], ...]) -> tuple[TaskHandle[R] | DrumlineError, ...]: ...  # type: ignore[overload-overlap]
+    @overload
+    async def asubmit_many(self, calls: Sequence[Call[R]]) -> list[TaskHandle[R] | DrumlineError]: ...
+    async def asubmit_many(self, calls: Sequence[Call[Any]]) -> Any:
+        """Submit many calls at once, as `submit_many` does."""
+        client = await self.aclient()
+        return _handles(calls, await client.transport.asend(_ask(calls)) if calls else [], client)
+
+
+def _ask(calls: Sequence[Call[Any]]) -> SubmitMany:
+    for call in calls:
+        if not isinstance(call, Call):
+            raise wrong("each item", "a call, as task.call(…) gives it", call, of="submit_many")
+    return SubmitMany([call.request for call in calls])
+
+
+def _handles(
+    calls: Sequence[Call[Any]], answers: Sequence[TaskId | DrumlineError], client: Client
+) -> Sequence[TaskHandle[Any] | DrumlineError]:
+    handles = [
+        answer if isinstance(answer, DrumlineError) else call.handle(answer, client)
+        for call, answer in zip(calls, answers, strict=True)
+    ]
+    return tuple(handles) if isinstance(calls, tuple) else handles
