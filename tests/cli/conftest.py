@@ -38,7 +38,8 @@ Drumline = Callable[..., Ran]
 def drumline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Drumline:
     """Run a command as a script would: no terminal, in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    for name in ("DRUMLINE_URL", "DRUMLINE_API_KEY", "DRUMLINE_DATA", "DATABASE_URL", "REDIS_URL"):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("DRUMLINE_CONTEXT", "DRUMLINE_URL", "DRUMLINE_API_KEY", "DRUMLINE_DATA", "DATABASE_URL", "REDIS_URL"):
         monkeypatch.delenv(name, raising=False)
 
     def run(*words: str, stdin: str = "") -> Ran:

@@ -229,7 +229,7 @@ def test_get_shows_the_executions_of_a_jobs_tasks_if_asked(online: Drumline, sub
     table = page.out.removeprefix(unasked.out)
     head, *rows = table.strip().splitlines()
     assert (page.code, page.err) == (0, "")
-    assert head.split() == ["KEY", "#", "OUTCOME", "STARTED", "TOOK", "WORKER", "REASON"]
+    assert head.split() == ["KEY", "#", "OUTCOME", "STARTED_AT", "TOOK", "WORKER", "REASON"]
     assert sorted(row.split()[:3] for row in rows) == [
         ["a", "1", "completed"], ["b", "1", "failed"],
     ]  # fmt: skip

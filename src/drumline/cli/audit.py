@@ -24,7 +24,7 @@ COLUMNS = (
     Column("AT", "at", rank=9, is_time=True),
     Column("ACT", "act", rank=8),
     Column("PHASE", "phase", rank=7),
-    Column("KEY", "key_name", rank=6, least=8),
+    Column("KEY_NAME", "key_name", rank=6, least=8),
     Column("TARGET", "target", rank=5, least=16),
     Column("REASON", "reason", rank=4, least=10),
     Column("ADDRESS", "address", rank=3),

@@ -48,14 +48,14 @@ COLUMNS = (
     Column("DONE", "done", rank=7),
     Column("SKIPPED", "skipped", rank=5),
     Column("FAILED", "failed", rank=5),
-    Column("CREATED", "created_at", rank=6, is_time=True),
+    Column("CREATED_AT", "created_at", rank=6, is_time=True),
     Column("WHICH", which, rank=4, least=16),
     Column("REASON", "reason", rank=3, least=12),
 )
 ITEMS = (
-    Column("TASK", "id", rank=9),
+    Column("ID", "id", rank=9),
     Column("OUTCOME", "outcome", rank=8),
-    Column("WHY", "error", rank=7, least=20),
+    Column("ERROR", "error", rank=7, least=20),
 )
 
 Show = Callable[[dict[str, Any]], None]

@@ -47,6 +47,8 @@ SECTIONS: Final = (
     ),
     _section(
         "Administer",
+        ("login", "contexts:login", "Log in to a server: check a key there, and keep both as the current context."),
+        ("context", "contexts:app", "Choose the server that commands talk to."),
         ("keys", "keys:app", "Create, list, rotate and revoke API keys."),
         ("sign-ins", "keys:sign_ins", "Sign people out of the web interface."),
         ("tenants", "tenants:app", "Create tenants and set their quotas."),

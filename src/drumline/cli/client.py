@@ -13,7 +13,9 @@ import msgspec
 import urllib3
 
 from drumline._version import __version__
-from drumline.cli.output import say
+from drumline.cli.context_store import NO_CONTEXT, ContextStore
+from drumline.cli.invocation import invocation
+from drumline.cli.output import confirm, say
 from drumline.cli.tables import tidy
 from drumline.core.errors import DrumlineError, Invalid, Overloaded, Unauthorized, Unavailable
 from drumline.core.problem import error_of
@@ -76,7 +78,9 @@ class ApiClient:
         key_source: str,
         reason: str | None = None,
         timeouts: Timeouts = Timeouts(),  # noqa: B008 - it cannot change
+        production: str | None = None,
     ) -> None:
+        """Talk to `url`; if `production` names a context, the first request that changes something asks first."""
         self.url = url.rstrip("/")
         self._timeouts = timeouts
         self._key_source = key_source
@@ -87,6 +91,7 @@ class ApiClient:
             self._headers["X-Reason"] = quote(reason, safe=" ,.;:!?'()-")
         self._pool = urllib3.PoolManager(retries=False)
         self._missed: set[str] = set()
+        self._production = production
 
     def get(self, path: str, **query: object) -> Any:
         """Return the resource at a path; a GET is repeated when the connection breaks."""
@@ -176,6 +181,9 @@ class ApiClient:
         *,
         preload: bool = True,
     ) -> urllib3.BaseHTTPResponse:
+        if self._production is not None and _is_change(method, path, body):
+            confirm(f"{self._production} ({self.url}) is production. Change it: {method} {path}?", yes=False)
+            self._production = None  # once for each command
         pairs = {name: value for name, value in (query or {}).items() if value is not None}
         url = f"{self.url}{API}{path}" + (f"?{urlencode(pairs, doseq=True)}" if pairs else "")
         sent = None if body is None else msgspec.json.encode(body)
@@ -226,6 +234,12 @@ class ApiClient:
         return error
 
 
+def _is_change(method: str, path: str, body: object) -> bool:
+    """Tell whether a request changes something."""
+    is_trial = path.endswith("/preview") or (isinstance(body, dict) and bool(body.get("dry_run")))
+    return method != "GET" and not is_trial
+
+
 def _is_problem(body: bytes) -> bool:
     """Tell whether the body of an error is one of Drumline's."""
     try:
@@ -271,12 +285,30 @@ def retrying(client: ApiClient, *, deadline: float | None = None) -> RetryingCli
 
 
 def connect(
-    url: str | None, api_key: str | None, *, reason: str | None = None, timeout: float | None = None
+    url: str | None,
+    api_key: str | None,
+    *,
+    reason: str | None = None,
+    timeout: float | None = None,
+    is_confirmed: bool = False,
 ) -> ApiClient:
-    """Return a client for the server that flags, environment, settings file or data folder name.
+    """Return a client for the server that flags, environment, settings file, context or data folder name.
 
-    `reason` is why the person does what they do, for the audit log.
+    `reason` is why the person does what they do, for the audit log. Unless it `is_confirmed`, what changes something in
+    a production context asks first.
     """
+    chosen = _chosen_context(url)
+    if chosen is not None:
+        store = ContextStore.of_user()
+        context = store.get(chosen)
+        return ApiClient(
+            context.url,
+            api_key or store.key_of(chosen),
+            key_source=f"that of the context {chosen}",
+            reason=reason,
+            timeouts=Timeouts.of(timeout),
+            production=chosen if context.is_production and not is_confirmed else None,
+        )
     settings = load_settings(os.environ, flags={"url": url, "api_key": api_key})
     note = read_note(settings.data) if settings.url is None else None
     server = settings.url or (note.url if note else url_of(settings.host, settings.port))
@@ -286,6 +318,19 @@ def connect(
         key = with_stored_key(settings).api_key
         source = "no key was found" if key is None else f"the one in {settings.data / KEY_FILE}"
     return ApiClient(server, key, key_source=source, reason=reason, timeouts=Timeouts.of(timeout))
+
+
+def _chosen_context(url: str | None) -> str | None:
+    """Return the context to use: that of --context or DRUMLINE_CONTEXT, else the current one if nothing names a server.
+
+    What names a server is --url, DRUMLINE_URL, DRUMLINE_DATA or the settings file of DRUMLINE_CONFIG.
+    """
+    named = invocation().context or os.environ.get("DRUMLINE_CONTEXT")
+    if url is not None:
+        return None
+    if named is None and not any(os.environ.get(f"DRUMLINE_{name}") for name in ("URL", "DATA", "CONFIG")):
+        named = ContextStore.of_user().current
+    return None if named == NO_CONTEXT else named
 
 
 def read_json(text: str, *, field: str) -> Any:

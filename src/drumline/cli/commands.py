@@ -19,8 +19,8 @@ from urllib.parse import quote
 import click
 
 from drumline.cli.errors import ExitCode, exit_code_of
-from drumline.cli.options import Fields, Json, Jsonl, Key, Reason, Timeout, Url, Wide
-from drumline.cli.output import Form, print_json, print_list, print_object, say
+from drumline.cli.options import Fields, Jq, Json, Jsonl, Key, Output, Reason, Timeout, Url, Web, Wide
+from drumline.cli.output import Form, OutputFormat, open_page, print_json, print_list, print_object, say
 from drumline.cli.parameters import Group
 from drumline.cli.tables import Column
 from drumline.cli.terminal import is_terminal
@@ -34,11 +34,12 @@ Show = Callable[[Any], object]
 F = TypeVar("F", bound="Flags")
 
 _REASON: Final = {"reason": Reason}
-_OBJECT: Final = {"as_json": Json}
-_PICKED: Final = {"as_json": Json, "fields": Fields}
-_LIST: Final = {"as_json": Json, "as_jsonl": Jsonl, "fields": Fields, "wide": Wide}
+_FORMATS: Final = {"output": Output, "jq": Jq}
+_OBJECT: Final = {"as_json": Json, **_FORMATS}
+_PICKED: Final = {"as_json": Json, **_FORMATS, "fields": Fields}
+_LIST: Final = {"as_json": Json, "as_jsonl": Jsonl, **_FORMATS, "fields": Fields, "wide": Wide}
 _SERVER: Final = {"timeout": Timeout, "url": Url, "api_key": Key}
-_FLAGS: Final = frozenset({"as_json", "as_jsonl", "wide"})
+_FLAGS: Final = frozenset({"as_json", "as_jsonl", "web", "wide"})
 """Flags that are off by default; the others have no value."""
 
 
@@ -65,20 +66,24 @@ def server_command(
     describe: "Callable[[ApiClient, Any], None] | None" = None,
     fields: bool = False,
     reason: bool = False,
+    page: Callable[[Any], str] | None = None,
 ) -> Callable[[Callable[..., Any]], Command]:
     """Make a function a command of `app`: its first parameter is the client, what it returns is printed.
 
     `show` prints the answer for people, and so does `describe`, which may ask the server for more; either adds
     `--json`, and `fields` adds `--fields`. Without them the function prints by itself. `reason` adds `--reason`, which
-    is sent along for the audit log.
+    is sent along for the audit log; `page`, which returns the path of an answer in the web interface, adds `--web`.
     """
     added: dict[str, Any] = _REASON if reason else {}
     if show or describe:
-        added = added | (_PICKED if fields else _OBJECT)
+        added = added | (_PICKED if fields else _OBJECT) | ({} if page is None else {"web": Web})
 
     def finish(client: "ApiClient", answer: Any, given: Mapping[str, Any]) -> None:
-        if given.get("as_json") or given.get("fields"):
-            print_object(answer, given.get("fields"))
+        form = _form(given)
+        if page is not None and given.get("web"):
+            open_page(client.url, page(answer))
+        elif form.is_chosen:
+            print_object(answer, form)
         elif describe is not None:
             describe(client, answer)
         elif show is not None:
@@ -104,7 +109,7 @@ def list_command(
     columns = tuple(columns)
 
     def finish(_client: "ApiClient", items: Iterable[dict[str, Any]], given: Mapping[str, Any]) -> None:
-        form = Form(given["as_json"], given["as_jsonl"], given["wide"], given["fields"])
+        form = _form(given)
         filters = given.keys() - _LIST.keys() - _SERVER.keys() - {"limit"}
         is_filtered = unmatched is not None and any(given[name] for name in filters)
         count = print_list(items, columns, form, nothing=unmatched if is_filtered and unmatched else empty)
@@ -136,6 +141,7 @@ def _bound(
                 given["api_key"],
                 reason=given["reason"] if "reason" in added else None,
                 timeout=None if has_own_timeout else given["timeout"],
+                is_confirmed=bool(given.get("yes")),
             )
             finish(client, function(client, **{parameter.name: _value(parameter, given) for parameter in own}), given)
 
@@ -146,6 +152,17 @@ def _bound(
         return command if app is None else app.add(name)(command)
 
     return decorate
+
+
+def _form(given: Mapping[str, Any]) -> Form:
+    """Return the output format that flags ask for."""
+    output = OutputFormat.JSON if given.get("as_json") else OutputFormat.JSONL if given.get("as_jsonl") else None
+    return Form(
+        output=given.get("output") or output,
+        wide=bool(given.get("wide")),
+        fields=given.get("fields"),
+        jq=given.get("jq"),
+    )
 
 
 def _flag(name: str, kind: Any, default: Any = None) -> inspect.Parameter:

@@ -22,8 +22,8 @@ Version = Annotated[int | None, Option("--version", help="Only if this is the ne
 
 VERSIONS = (
     Column("VERSION", "version", rank=9),
-    Column("CHANGED", "changed_at", rank=7, is_time=True),
-    Column("BY", "changed_by", rank=6, least=8),
+    Column("CHANGED_AT", "changed_at", rank=7, is_time=True),
+    Column("CHANGED_BY", "changed_by", rank=6, least=8),
     Column("REASON", "reason", rank=4, least=10),
     Column(
         "SETTINGS",
@@ -79,7 +79,12 @@ def show(
         for leaf in LEAVES.values()
         if every or leaf.path in loaded.origins
     ]
-    print_list(items, SHOWN, Form(as_json, as_jsonl, wide, fields), nothing="Nothing is set: every value is a default.")
+    print_list(
+        items,
+        SHOWN,
+        Form.of(as_json=as_json, as_jsonl=as_jsonl, wide=wide, fields=fields),
+        nothing="Nothing is set: every value is a default.",
+    )
 
 
 @app.add()

@@ -20,7 +20,7 @@ BAR = 20
 EXECUTION = (
     Column("#", "attempt", rank=9),
     Column("OUTCOME", "outcome", rank=8),
-    Column("STARTED", "started_at", rank=6, is_time=True),
+    Column("STARTED_AT", "started_at", rank=6, is_time=True),
     Column("TOOK", lambda attempt: between(attempt["started_at"], attempt["finished_at"]), rank=5),
     Column("WORKER", "worker", rank=4),
 )

@@ -26,8 +26,8 @@ app = group("List consumers of the event log, and their lag.")
 COLUMNS = (
     Column("NAME", "name", rank=9),
     Column("BEHIND", "behind", rank=8),
-    Column("OLDEST", "oldest_at", rank=7, is_time=True),
-    Column("MOVED", "moved_at", rank=6, is_time=True),
+    Column("OLDEST_AT", "oldest_at", rank=7, is_time=True),
+    Column("MOVED_AT", "moved_at", rank=6, is_time=True),
     Column("POSITION", "position", rank=5),
 )
 

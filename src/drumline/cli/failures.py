@@ -27,7 +27,7 @@ def _error(failure: dict[str, Any]) -> str:
 
 COLUMNS = (
     Column("ID", "id", rank=9),
-    Column("FAILED", "failed_at", rank=6, is_time=True),
+    Column("FAILED_AT", "failed_at", rank=6, is_time=True),
     Column("NAME", "name", rank=7, least=8),
     Column("QUEUE", "queue", rank=3, least=8),
     Column("REASON", "reason", rank=2),
@@ -38,8 +38,8 @@ COLUMNS = (
 GROUPS = (
     Column("FINGERPRINT", "fingerprint", rank=9),
     Column("COUNT", lambda group: f"{group['count']:,}", rank=9),
-    Column("LAST SEEN", "last_at", rank=7, is_time=True),
-    Column("FIRST SEEN", "first_at", rank=4, is_time=True),
+    Column("LAST_AT", "last_at", rank=7, is_time=True),
+    Column("FIRST_AT", "first_at", rank=4, is_time=True),
     Column("TASKS", lambda group: ", ".join(group["names"]), rank=5, least=12),
     Column("QUEUES", lambda group: ", ".join(group["queues"]), rank=2, least=8),
     Column("ERROR", _error, rank=8, least=24),

@@ -10,8 +10,8 @@ from drumline.cli.describing import EXECUTION, print_line, shown_moment
 from drumline.cli.job_graph import graph
 from drumline.cli.job_submitting import submit
 from drumline.cli.job_watching import progress_of, watch
-from drumline.cli.options import DryRun, Fields, JobId, JobIds, Json, Limit, Statuses, Tag, Why, Yes
-from drumline.cli.output import Form, confirm, print_list, print_object, say
+from drumline.cli.options import DryRun, JobId, JobIds, Json, Limit, Statuses, Tag, Why, Yes
+from drumline.cli.output import Form, confirm, print_list, say
 from drumline.cli.parameters import Option
 from drumline.cli.tables import Column, between, print_fitted, since_epoch, span, tidy
 from drumline.cli.terminal import STATUS_COLOURS, painted
@@ -33,7 +33,7 @@ COLUMNS = (
     Column("NAME", "name", rank=8, least=12),
     Column("PROGRESS", progress_of, rank=7, least=24),
     Column("OWNER", "owner", rank=2, least=8),
-    Column("CREATED", "created_at", rank=6, is_time=True),
+    Column("CREATED_AT", "created_at", rank=6, is_time=True),
     Column("TOOK", lambda job: between(job["started_at"], job["finished_at"]), rank=4),
     Column("REASON", "reason", rank=5, least=16),
 )
@@ -44,7 +44,7 @@ ORDER = ("FAILED", "PROCESSING", "QUEUED", "CANCELLED", "SKIPPED", "PENDING", "C
 TASKS = (
     Column("KEY", "key", rank=9, least=12),
     Column("STATUS", "status", rank=8),
-    Column("TASK", "task_id", rank=7),
+    Column("TASK_ID", "task_id", rank=7),
     Column("NAME", "name", rank=3, least=10),
     Column("ATTEMPT", lambda node: node["attempt"] or None, rank=2),
     Column("TOOK", lambda node: between(node["started_at"], node["finished_at"]), rank=4),
@@ -80,26 +80,27 @@ def list_jobs(
     return client.pages("/jobs", limit=limit, status=statuses, name=name, owner=owner, tag=tag, idempotency_key=key)
 
 
-@server_command(app)
+def _describe(client: "ApiClient", job: dict[str, Any]) -> None:
+    _print_job(job, client.get(f"/jobs/{job['id']}/graph")["nodes"])
+    if "attempts" in job:
+        click.echo()
+        print_fitted(job["attempts"], ATTEMPTS)
+
+
+@server_command(app, describe=_describe, fields=True, page=lambda job: f"/jobs/{job['id']}")
 def get(
     client: "ApiClient",
     id: JobId,
     attempts: Annotated[bool, Option("--attempts", help="The latest executions of its tasks too.")] = False,
-    as_json: Json = False,
-    fields: Fields = None,
-) -> None:
+) -> Any:
     """Show a job: its status, what failed, and what is running."""
     job = client.get(f"/jobs/{id}")
-    ran = client.get(f"/jobs/{id}/attempts", limit=MOST_ATTEMPTS) if attempts else None
-    if as_json or fields:
-        print_object(job if ran is None else {**job, "attempts": ran["items"]}, fields)
-        return
-    _print_job(job, client.get(f"/jobs/{id}/graph")["nodes"])
-    if ran is not None:
-        click.echo()
-        print_fitted(ran["items"], ATTEMPTS)
+    if attempts:
+        ran = client.get(f"/jobs/{id}/attempts", limit=MOST_ATTEMPTS)
+        job["attempts"] = ran["items"]
         if ran["is_more"]:
             say(f"These are the latest {MOST_ATTEMPTS:,} executions; there were more before them.")
+    return job
 
 
 @server_command(app)
@@ -151,7 +152,7 @@ def _question(client: "ApiClient", ids: list[str]) -> str | None:
 
 
 def _print_dry_run(client: "ApiClient", ids: list[str], outcome: str, *, as_json: bool) -> None:
-    print_list([client.get(f"/jobs/{one}") for one in ids], COLUMNS, Form(as_json=as_json), nothing="")
+    print_list([client.get(f"/jobs/{one}") for one in ids], COLUMNS, Form.of(as_json=as_json), nothing="")
     count = "1 job" if len(ids) == 1 else f"{len(ids)} jobs"
     say(f"{count} {outcome}, as far as the state allows; nothing was changed.")
 

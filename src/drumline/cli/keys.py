@@ -31,8 +31,8 @@ COLUMNS = (
     Column("ROLE", "role", rank=6),
     Column("TENANT", "tenant", rank=5, least=8),
     Column("PREFIX", "prefix", rank=4),
-    Column("LAST USED", "last_used_at", rank=3, is_time=True),
-    Column("EXPIRES", "expires_at", rank=2, is_time=True),
+    Column("LAST_USED_AT", "last_used_at", rank=3, is_time=True),
+    Column("EXPIRES_AT", "expires_at", rank=2, is_time=True),
     Column("USES", "uses", rank=1),
 )
 

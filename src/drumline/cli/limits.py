@@ -18,10 +18,10 @@ COLUMNS = (
     Column("QUEUE", "queue", rank=7),
     Column("TASK", "task", rank=7, least=8),
     Column("KEY", "key", rank=5),
-    Column("AT ONCE", "max_concurrent", rank=8),
+    Column("MAX_CONCURRENT", "max_concurrent", rank=8),
     Column("RATE", "rate", rank=8),
     Column("RUNNING", "running", rank=6),
-    Column("CREATED", "created_at", rank=3, is_time=True),
+    Column("CREATED_AT", "created_at", rank=3, is_time=True),
 )
 
 Name = Annotated[str, Argument(help="The limit's name.", metavar="NAME", show_default=False)]

@@ -10,7 +10,8 @@ import click
 from drumline._version import __version__
 from drumline.cli.catalogue import SECTIONS
 from drumline.cli.errors import ExitCode, exit_code_of, message_of
-from drumline.cli.output import say
+from drumline.cli.invocation import program_flags
+from drumline.cli.output import say, say_error
 from drumline.cli.parameters import Group
 from drumline.cli.streams import OutputFailed, checked_streams, drop_unwritten
 from drumline.core.errors import DrumlineError
@@ -24,6 +25,7 @@ def command() -> Group:
     """Return all commands."""
     program = Group("Run tasks in the background, durably.", name="drumline", sections=SECTIONS)
     program.context_settings = {"help_option_names": ["-h", "--help"]}
+    program.params += program_flags()
     program.params.append(
         click.Option(
             ["--version"],
@@ -44,7 +46,7 @@ def main() -> None:
         with checked_streams():
             sys.exit(_run())
     except OutputFailed as error:  # the last of it, in the buffers
-        say(f"Error: {error.message}")
+        say_error(f"Error: {error.message}")
         sys.exit(ExitCode.FAILED)
     finally:
         drop_unwritten(sys.stderr)
@@ -54,16 +56,16 @@ def _run() -> ExitCode:
     try:
         command()(prog_name="drumline")
     except DrumlineError as error:
-        say(f"Error: {message_of(error, sys.argv[1:])}")
+        say_error(f"Error: {message_of(error, sys.argv[1:])}")
         return exit_code_of(error)
     except ModuleNotFoundError as error:
         if error.name not in DEPENDENCIES:
             raise
-        say(f"Error: this needs the package {error.name}: pip install drumline")
+        say_error(f"Error: this needs the package {error.name}: pip install drumline")
         return ExitCode.FAILED
     except OSError as error:
         what = f"{error.filename}: " if error.filename else ""
-        say(f"Error: {what}{error.strerror or error}")
+        say_error(f"Error: {what}{error.strerror or error}")
         return ExitCode.FAILED
     return ExitCode.OK
 

@@ -49,17 +49,17 @@ SUBSCRIPTIONS = (
     Column("TARGET", _target, rank=6, least=16),
     Column("EVENTS", _event_types, rank=5, least=12),
     Column("ONLY", _filters, rank=4, least=10),
-    Column("CREATED", "created_at", rank=3, is_time=True),
+    Column("CREATED_AT", "created_at", rank=3, is_time=True),
 )
 DELIVERIES = (
     Column("ID", "id", rank=9),
     Column("STATE", "state", rank=8),
     Column("EVENT", lambda delivery: delivery["event_type"].removeprefix(PREFIX), rank=5, least=10),
     Column("TARGET", "target", rank=6, least=10),
-    Column("TRIES", "attempts", rank=2),
+    Column("ATTEMPTS", "attempts", rank=2),
     Column("STATUS", "status", rank=3),
-    Column("NEXT", "next_at", rank=1, is_time=True),
-    Column("CREATED", "created_at", rank=4, is_time=True),
+    Column("NEXT_AT", "next_at", rank=1, is_time=True),
+    Column("CREATED_AT", "created_at", rank=4, is_time=True),
     Column("ERROR", "error", rank=7, least=14, is_news=True),
 )
 

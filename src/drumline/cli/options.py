@@ -3,10 +3,19 @@
 from pathlib import Path
 from typing import Annotated
 
+from drumline.cli.output import OutputFormat
 from drumline.cli.parameters import Argument, Option
 
 Json = Annotated[bool, Option("--json", help="Print one JSON document.")]
 Jsonl = Annotated[bool, Option("--jsonl", help="Print one JSON object per line.")]
+Output = Annotated[
+    OutputFormat | None, Option("--output", "-o", help="json, jsonl, yaml, or name: only ids.", metavar="FORMAT")
+]
+Jq = Annotated[
+    str | None,
+    Option("--jq", help="What to print of the JSON, by a jq expression; needs the program jq.", metavar="EXPR"),
+]
+Web = Annotated[bool, Option("--web", help="Open it in the web interface instead.")]
 Wide = Annotated[bool, Option("--wide", help="Show everything, however wide.")]
 Fields = Annotated[str | None, Option("--fields", help="Only these fields, such as id,status.", metavar="NAMES")]
 DryRun = Annotated[bool, Option("--dry-run", help="Change nothing; show what would be done.")]

@@ -5,27 +5,54 @@ and plain. `--json` is one valid document, `--jsonl` one object per line; `--fie
 """
 
 import json
+import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 import click
 
 from drumline.cli.errors import ExitCode
+from drumline.cli.invocation import invocation
 from drumline.cli.streams import is_utf8, stdin_is_terminal
 from drumline.cli.tables import Column, print_table, terminal_width
 from drumline.cli.terminal import is_terminal, safe
 from drumline.core.errors import Invalid
+from drumline.core.links import INTERFACE
+
+
+class OutputFormat(StrEnum):
+    """How data is printed, other than as a table."""
+
+    JSON = "json"
+    JSONL = "jsonl"
+    YAML = "yaml"
+    NAME = "name"
 
 
 class Form(NamedTuple):
-    """The output format of a list."""
+    """The output format of a list or an object."""
 
-    as_json: bool = False
-    as_jsonl: bool = False
+    output: OutputFormat | None = None
+    """None means a table, or a description."""
     wide: bool = False
     fields: str | None = None
     """Names of fields, separated by commas."""
+    jq: str | None = None
+    """An expression that the program jq applies to the JSON."""
+
+    @classmethod
+    def of(
+        cls, *, as_json: bool = False, as_jsonl: bool = False, wide: bool = False, fields: str | None = None
+    ) -> "Form":
+        """Return the format that `--json` or `--jsonl` ask for."""
+        return cls(OutputFormat.JSON if as_json else OutputFormat.JSONL if as_jsonl else None, wide, fields)
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether data is wanted instead of a description."""
+        return self.output is not None or self.jq is not None or bool(self.names)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -34,7 +61,13 @@ class Form(NamedTuple):
 
 
 def say(text: str) -> None:
-    """Print a message to standard error."""
+    """Print a message to standard error, unless `--quiet` was given."""
+    if not invocation().quiet:
+        say_error(text)
+
+
+def say_error(text: str) -> None:
+    """Print what went wrong to standard error."""
     click.echo(safe(text), err=True)
 
 
@@ -48,10 +81,23 @@ def print_json_line(value: object) -> None:
     click.echo(json.dumps(value, ensure_ascii=not is_utf8(sys.stdout), separators=(",", ":")))
 
 
-def print_object(value: Any, fields: str | None) -> None:
-    """Print an object as JSON, with all fields or only those of `--fields`."""
-    names = Form(fields=fields).names
-    print_json(next(picked([value], names)) if names else value)
+def print_object(value: Any, form: Form) -> None:
+    """Print an object in a format, as JSON unless another was chosen, with all fields or only those of `--fields`."""
+    if form.names:
+        value = next(picked([value], form.names))
+    if form.output is OutputFormat.JSONL and form.jq is None:
+        print_json_line(value)
+    else:
+        _print_data(value, form._replace(output=form.output or OutputFormat.JSON))
+
+
+def open_page(server: str, path: str) -> None:
+    """Open a page of the web interface in a browser; where there is none, print its address."""
+    import webbrowser
+
+    url = f"{server}{INTERFACE}{path}"
+    if not webbrowser.open(url):
+        click.echo(url)
 
 
 def print_list(items: Iterable[dict[str, Any]], columns: Sequence[Column], form: Form, *, nothing: str) -> int:
@@ -59,11 +105,11 @@ def print_list(items: Iterable[dict[str, Any]], columns: Sequence[Column], form:
     if form.names:
         items = picked(items, form.names)
         columns = [_field_column(name) for name in form.names]
-    if form.as_jsonl:
+    if form.output is OutputFormat.JSONL and form.jq is None:
         return _print_lines(items)
     items = list(items)
-    if form.as_json:
-        print_json(items)
+    if form.output is not None or form.jq is not None:
+        _print_data(items, form)
     elif not items and is_terminal():
         say(nothing)
     else:
@@ -89,13 +135,52 @@ _SOMETIMES = frozenset({"payload", "result", "attempts", "artifacts"})
 
 def confirm(question: str, *, yes: bool) -> None:
     """Go on only if the person agrees; `--yes` is the only way around the question."""
-    if yes:
+    if yes or invocation().yes:
         return
     if not (stdin_is_terminal() and sys.stderr.isatty()):
-        say(f"{question}\nThis needs a yes, and there is no terminal to ask on: add --yes.")
+        say_error(f"{question}\nThis needs a yes, and there is no terminal to ask on: add --yes.")
         raise click.exceptions.Exit(ExitCode.USAGE)
     if not click.confirm(question, err=True):
         raise click.exceptions.Exit(ExitCode.USAGE)
+
+
+def _name_of(item: dict[str, Any]) -> str:
+    """Return what other commands take for an object: its id, or its name."""
+    return str(item.get("id") or item.get("name") or item.get("fingerprint") or "")
+
+
+def _print_data(value: Any, form: Form) -> None:
+    """Print an object or a list of objects other than as a table."""
+    if form.jq is not None:
+        _print_filtered(value, form.jq)
+    elif form.output is OutputFormat.YAML:
+        _print_yaml(value)
+    elif form.output is OutputFormat.NAME:
+        for item in value if isinstance(value, list) else [value]:
+            click.echo(_name_of(item))
+    else:
+        print_json(value)
+
+
+def _print_yaml(value: object) -> None:
+    import yaml
+
+    plain = json.loads(json.dumps(value))  # of plain types, which YAML knows
+    click.echo(yaml.safe_dump(plain, sort_keys=False, allow_unicode=is_utf8(sys.stdout)), nl=False)
+
+
+def _print_filtered(value: object, expression: str) -> None:
+    """Print what the program jq makes of a value; texts without quotes."""
+    command = ["jq", "--raw-output", f"({expression})" if expression.startswith("-") else expression]
+    try:
+        done = subprocess.run(  # noqa: S603 - a person's own expression, given to jq alone
+            command, input=json.dumps(value), capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError:
+        raise Invalid("needs the program jq, which is not installed", field="--jq") from None
+    if done.returncode:
+        raise Invalid(done.stderr.strip() or f"jq ended with status {done.returncode}", field="--jq")
+    click.echo(safe(done.stdout), nl=False)
 
 
 def _print_lines(items: Iterable[dict[str, Any]]) -> int:

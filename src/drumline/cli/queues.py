@@ -20,7 +20,7 @@ COLUMNS = (
     Column("PENDING", "pending", rank=6),
     Column("QUEUED", "queued", rank=8),
     Column("PROCESSING", "processing", rank=7),
-    Column("OLDEST DUE", "oldest_due_at", rank=4, is_time=True),
+    Column("OLDEST_DUE_AT", "oldest_due_at", rank=4, is_time=True),
     Column("PAUSED", lambda queue: (queue["reason"] or "yes") if queue["is_paused"] else None, rank=5, least=10),
 )
 

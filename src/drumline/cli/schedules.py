@@ -34,8 +34,8 @@ COLUMNS = (
     Column("ID", "id", rank=4),
     Column("NAME", "name", rank=9, least=12),
     Column("STATE", "state", rank=8),
-    Column("WHEN", "words", rank=7, least=20),
-    Column("NEXT", "next_fire_at", rank=8, is_time=True),
+    Column("WORDS", "words", rank=7, least=20),
+    Column("NEXT_FIRE_AT", "next_fire_at", rank=8, is_time=True),
     Column("LAST", _last_status, rank=6),
     Column("RUNS", "runs", rank=3),
     Column("SKIPPED", lambda schedule: schedule["skipped"] or None, rank=2),
@@ -43,11 +43,11 @@ COLUMNS = (
     Column("REASON", "reason", rank=5, least=12),
 )
 RUNS = (
-    Column("FIRE TIME", "fire_time", rank=9),
+    Column("FIRE_TIME", "fire_time", rank=9),
     Column("STATUS", lambda run: run["status"] or "pruned", rank=9),
     Column("KIND", "kind", rank=6),
     Column("TASK OR JOB", lambda run: run["task_id"] or run["job_id"], rank=8),
-    Column("MADE", "created_at", rank=4, is_time=True),
+    Column("CREATED_AT", "created_at", rank=4, is_time=True),
     Column("REASON", "reason", rank=5, least=16),
 )
 FIRES = (
@@ -222,7 +222,7 @@ def list_schedules(
     return client.pages("/schedules", limit=limit, state=None if state is None else state.lower(), app=of_app)
 
 
-@server_command(app, show=_print_schedule, fields=True)
+@server_command(app, show=_print_schedule, fields=True, page=lambda schedule: f"/schedules/{schedule['id']}")
 def get(client: "ApiClient", which: Which) -> Any:
     """Show a schedule: when it fires, what it creates, and its last run."""
     return found(client, which)
@@ -233,7 +233,7 @@ def next_times(client: "ApiClient", which: Which, count: Count = 5, as_json: Jso
     """Show when a schedule fires next, in both zones."""
     schedule = client.get(f"/schedules/{found(client, which)['id']}", next=count)
     nothing = f"It does not fire: it is {schedule['state']}."
-    print_list(schedule["next_fires"], FIRES, Form(as_json, wide=wide), nothing=nothing)
+    print_list(schedule["next_fires"], FIRES, Form.of(as_json=as_json, wide=wide), nothing=nothing)
 
 
 @server_command(app)

@@ -23,9 +23,9 @@ COLUMNS = (
     Column("NAME", "name", rank=9, least=10),
     Column("TENANT", "tenant", rank=6, least=8),
     Column("VERSION", "version", rank=7),
-    Column("SET", "updated_at", rank=8, is_time=True),
-    Column("CREATED", "created_at", rank=5, is_time=True),
-    Column("KEY", "key_id", rank=4),
+    Column("UPDATED_AT", "updated_at", rank=8, is_time=True),
+    Column("CREATED_AT", "created_at", rank=5, is_time=True),
+    Column("KEY_ID", "key_id", rank=4),
 )
 
 Name = Annotated[str, Argument(help="The secret's name.", metavar="NAME", show_default=False)]

@@ -45,8 +45,8 @@ COLUMNS = (
     Column("RUNNING", "running", rank=7),
     Column("LEFT", "left", rank=7, is_news=True),
     Column("ADDRESS", "address", rank=6, least=16),
-    Column("QUEUE", "queue_address", rank=4, least=12),
-    Column("ADDED", "added_at", rank=5, is_time=True),
+    Column("QUEUE_ADDRESS", "queue_address", rank=4, least=12),
+    Column("ADDED_AT", "added_at", rank=5, is_time=True),
 )
 
 Name = Annotated[str, Argument(help="The shard's name.", metavar="NAME", show_default=False)]

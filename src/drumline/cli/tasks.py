@@ -33,15 +33,15 @@ COLUMNS = (
     Column("QUEUE", "queue", rank=4, least=8),
     Column("PRIORITY", "priority", rank=1),
     Column("ATTEMPT", lambda task: f"{task['attempt']}/{task['retries'] + 1}", rank=3),
-    Column("CREATED", "created_at", rank=6, is_time=True),
-    Column("DUE", "due_at", rank=2, is_time=True),
+    Column("CREATED_AT", "created_at", rank=6, is_time=True),
+    Column("DUE_AT", "due_at", rank=2, is_time=True),
     Column("ERROR", lambda task: first_line(task["error"]), rank=7, least=16, is_news=True),
 )
 ARTIFACTS = (
     Column("NAME", "name", rank=9, least=16),
     Column("SIZE", lambda artifact: size(artifact["size"]), rank=8),
-    Column("TYPE", "content_type", rank=7, least=10),
-    Column("CREATED", "created_at", rank=6, is_time=True),
+    Column("CONTENT_TYPE", "content_type", rank=7, least=10),
+    Column("CREATED_AT", "created_at", rank=6, is_time=True),
 )
 
 Queue = Annotated[str | None, Option("--queue", "-q", help="Only this queue.", metavar="NAME")]
@@ -149,7 +149,7 @@ def counts(client: "ApiClient", queue: Queue = None, name: Name = None, tag: Tag
     return client.get("/tasks/counts", queue=queue, name=name, tag=tag)
 
 
-@server_command(app, describe=_describe, fields=True)
+@server_command(app, describe=_describe, fields=True, page=lambda task: f"/tasks/{task['id']}")
 def get(
     client: "ApiClient",
     id: TaskId,
@@ -215,7 +215,7 @@ def reschedule(
 
 def _print_dry_run(client: "ApiClient", ids: list[str], outcome: str, *, as_json: bool) -> None:
     tasks = [client.get(f"/tasks/{one}") for one in ids]
-    print_list(tasks, COLUMNS, Form(as_json=as_json), nothing="")
+    print_list(tasks, COLUMNS, Form.of(as_json=as_json), nothing="")
     say(f"{_count(ids).capitalize()} {outcome}, as far as the state allows; nothing was changed.")
 
 

@@ -20,7 +20,7 @@ COLUMNS = (
     Column("PAYLOAD BYTES", lambda tenant: tenant["quotas"]["payload_bytes"], rank=7),
     Column("SCHEDULES", lambda tenant: tenant["quotas"]["schedules"], rank=6),
     Column("WEIGHT", lambda tenant: tenant["quotas"].get("weight"), rank=4),
-    Column("CREATED", "created_at", rank=5, is_time=True),
+    Column("CREATED_AT", "created_at", rank=5, is_time=True),
 )
 
 NONE = "none"

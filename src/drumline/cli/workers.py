@@ -26,7 +26,7 @@ COLUMNS = (
     Column("ID", "id", rank=9),
     Column("STATE", _state, rank=8),
     Column("HELD", lambda worker: f"{worker['held']}/{worker['capacity']}", rank=7),
-    Column("LAST BEAT", "beat_at", rank=6, is_time=True),
+    Column("BEAT_AT", "beat_at", rank=6, is_time=True),
     Column("HOST", "host", rank=5, least=10),
     Column("PID", "pid", rank=4),
     Column("LABEL", "label", rank=3, least=8),

@@ -1,0 +1,48 @@
+"""Flags of the program itself, given before the command: `drumline --context prod --yes tasks retry ID`."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import click
+
+_KEY: Final = "drumline.invocation"
+
+
+@dataclass(slots=True)
+class Invocation:
+    """What was said about this call of the program, whatever its command."""
+
+    context: str | None = None
+    """The context to use instead of the current one."""
+    yes: bool = False
+    """Whether every question is answered with yes."""
+    quiet: bool = False
+    """Whether messages are left out, except errors."""
+
+
+def invocation() -> Invocation:
+    """Return what was said about the call that is running."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return Invocation()
+    found: Invocation = context.meta.setdefault(_KEY, Invocation())
+    return found
+
+
+def program_flags() -> list[click.Parameter]:
+    """Return the flags that come before the command."""
+    return [
+        _flag("--context", metavar="NAME", help="The server to talk to, as drumline login named it."),
+        _flag("--yes", "-y", is_flag=True, help="Answer every question with yes."),
+        _flag("--quiet", "-q", is_flag=True, help="Print no messages, only data and errors."),
+    ]
+
+
+def _flag(name: str, *others: str, help: str, metavar: str | None = None, is_flag: bool = False) -> click.Option:
+    field = name.removeprefix("--")
+
+    def note(_context: click.Context, _parameter: click.Parameter, value: object) -> None:
+        if value:
+            setattr(invocation(), field, value)
+
+    return click.Option([name, *others], expose_value=False, callback=note, help=help, metavar=metavar, is_flag=is_flag)
