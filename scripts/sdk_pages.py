@@ -29,6 +29,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
     "The app": ("Drumline", "Direct"),
     "Tasks": ("Task", "AsyncTask", "Call", "Chain", "Mode", "Backoff", "NotifyTarget"),
     "Inside a task": ("Context", "current", "inject", "secret", "Retry", "Snooze", "Permanent", "Cancelled"),
+    "Hooks": ("TaskRequest", "Execution", "ExecutionEnd"),
     "Waiting for a task": ("TaskHandle", "as_completed", "TaskInfo", "TaskAttemptInfo", "Status"),
     "Jobs": ("Dag", "Node", "RunIf", "JobHandle", "JobInfo", "NodeInfo", "AttemptInfo", "JobStatus"),
 }

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from drumline.core.job import JobStatus, RunIf
     from drumline.core.retry import Backoff
     from drumline.core.state import Status
-    from drumline.core.task import NotifyTarget
+    from drumline.core.task import NotifyTarget, TaskRequest
     from drumline.sdk.app import Drumline
+    from drumline.sdk.app_hooks import Execution, ExecutionEnd
     from drumline.sdk.as_completed import as_completed
     from drumline.sdk.chain import Chain
     from drumline.sdk.context import Context, current, inject
@@ -63,6 +64,8 @@ __all__ = [
     "Direct",
     "Drumline",
     "DrumlineError",
+    "Execution",
+    "ExecutionEnd",
     "Forbidden",
     "Invalid",
     "JobCancelled",
@@ -89,6 +92,7 @@ __all__ = [
     "TaskFailed",
     "TaskHandle",
     "TaskInfo",
+    "TaskRequest",
     "Unauthorized",
     "Unavailable",
     "WaitTimeout",
@@ -107,8 +111,9 @@ _HOMES: Final = {
     "drumline.core.job": ("JobStatus", "RunIf"),
     "drumline.core.retry": ("Backoff",),
     "drumline.core.state": ("Status",),
-    "drumline.core.task": ("NotifyTarget",),
+    "drumline.core.task": ("NotifyTarget", "TaskRequest"),
     "drumline.sdk.app": ("Drumline",),
+    "drumline.sdk.app_hooks": ("Execution", "ExecutionEnd"),
     "drumline.sdk.as_completed": ("as_completed",),
     "drumline.sdk.chain": ("Chain",),
     "drumline.sdk.context": ("Context", "current", "inject"),

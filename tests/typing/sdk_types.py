@@ -16,10 +16,13 @@ from drumline import (
     Context,
     Drumline,
     DrumlineError,
+    Execution,
+    ExecutionEnd,
     Mode,
     Status,
     TaskAttemptInfo,
     TaskHandle,
+    TaskRequest,
     as_completed,
     inject,
 )
@@ -112,6 +115,23 @@ assert_type(app.submit_many(tuple(add.call(n) for n in range(9))), tuple[TaskHan
 for handle_of_int in as_completed([add.submit(1), add.submit(2)], timeout="1m"):
     assert_type(handle_of_int, TaskHandle[int])
 assert_type(add.submit(1).attempts(), tuple[TaskAttemptInfo, ...])
+
+
+@app.before_submit
+def hooked(request: TaskRequest) -> TaskRequest | None:
+    return request
+
+
+@app.around
+async def surrounding(execution: Execution) -> AsyncGenerator[None, ExecutionEnd]:
+    end = yield
+    assert_type(end, ExecutionEnd)
+    assert_type(execution.attempt, int)
+
+
+assert_type(hooked(TaskRequest(name="x")), TaskRequest | None)
+app.before_submit(lambda _request: 5)  # type: ignore[type-var]
+app.around(add)  # type: ignore[type-var]
 
 # Generic functions can be tasks; their arguments are not checked, and their results are Any.
 first([1])

@@ -15,6 +15,7 @@ from drumline.core.duration import Duration
 from drumline.core.ids import parse_job_id, parse_task_id
 from drumline.core.names import check_name
 from drumline.core.task import TaskRequest
+from drumline.sdk.app_hooks import AppHooks, AroundT, BeforeSubmitT
 from drumline.sdk.arguments import encode_arguments
 from drumline.sdk.checking import TEXT, check_kind, check_options, wrong
 from drumline.sdk.client import Client, Forks, warn_if_blocking
@@ -120,6 +121,7 @@ class Drumline(SubmitsMany, Generic[StateT]):
         check_app(name, url=url, api_key=api_key, data=data, direct=direct, lifespan=lifespan)
         self.name = name
         self.registry = Registry()
+        self.hooks = AppHooks()
         self.lifespan = lifespan
         self._names_its_place = url is not None or direct is not None
         self._locate = partial(locate, url=url, api_key=api_key, data=data, direct=direct)
@@ -161,19 +163,39 @@ class Drumline(SubmitsMany, Generic[StateT]):
 
         return ScheduleRegistry()
 
+    # -- hooks
+
+    def before_submit(self, hook: BeforeSubmitT) -> BeforeSubmitT:
+        """Call a function with the request of each task before it is submitted: `@app.before_submit`.
+
+        It returns the request to submit, or None for no change; what it raises refuses the submission. It may be
+        async. It is called for tasks that are submitted by themselves or with others, and not for those of jobs and
+        schedules.
+        """
+        return self.hooks.add_before_submit(hook)
+
+    def around(self, hook: AroundT) -> AroundT:
+        """Run a generator around each execution of this app's tasks: `@app.around`.
+
+        It gets an `Execution`, yields once, where the task runs, and is sent the `ExecutionEnd`. It may be async. What
+        it raises before the yield fails the attempt; what it raises after is logged.
+        """
+        return self.hooks.add_around(hook)
+
     # -- submit
 
     def submit_task(self, name: str, payload: Any = None, **options: Unpack[Options]) -> TaskHandle[Any]:
         """Submit a task by name: one of Drumline's own, or one whose function lives elsewhere."""
         warn_if_blocking("asubmit_task")
-        request = _request(name, payload, options)
+        request = self.hooks.prepare(_request(name, payload, options))
         client = self.client
         return TaskHandle(client.submit(request), client)
 
     async def asubmit_task(self, name: str, payload: Any = None, **options: Unpack[Options]) -> TaskHandle[Any]:
         """Submit a task by name, as `submit_task` does."""
+        request = await self.hooks.aprepare(_request(name, payload, options))
         client = await self.aclient()
-        return TaskHandle(await client.asubmit(_request(name, payload, options)), client)
+        return TaskHandle(await client.asubmit(request), client)
 
     def handle(self, id: str) -> TaskHandle[Any]:
         """Return the handle of a task that was submitted earlier, or elsewhere."""

@@ -5,6 +5,8 @@ from typing import Any, TypeVar, overload
 
 from drumline.core.errors import DrumlineError
 from drumline.core.ids import TaskId
+from drumline.core.task import TaskRequest
+from drumline.sdk.app_hooks import AppHooks
 from drumline.sdk.checking import wrong
 from drumline.sdk.client import Client, warn_if_blocking
 from drumline.sdk.handle import TaskHandle
@@ -23,6 +25,8 @@ D = TypeVar("D")
 
 class SubmitsMany:
     """The part of an app that submits many calls at once."""
+
+    hooks: AppHooks
 
     @property
     def client(self) -> Client:
@@ -60,8 +64,9 @@ class SubmitsMany:
         A list gives a list. A tuple gives a tuple, in which a type checker knows each result by its place.
         """
         warn_if_blocking("asubmit_many")
+        requests = self.hooks.prepare_many(_requests(calls))
         client = self.client
-        return _handles(calls, client.transport.send(_ask(calls)) if calls else [], client)
+        return _handles(calls, client.transport.send(SubmitMany(requests)) if calls else [], client)
 
     @overload
     async def asubmit_many(  # type: ignore[overload-overlap]
@@ -86,15 +91,16 @@ class SubmitsMany:
     async def asubmit_many(self, calls: Sequence[Call[R]]) -> list[TaskHandle[R] | DrumlineError]: ...
     async def asubmit_many(self, calls: Sequence[Call[Any]]) -> Any:
         """Submit many calls at once, as `submit_many` does."""
+        requests = await self.hooks.aprepare_many(_requests(calls))
         client = await self.aclient()
-        return _handles(calls, await client.transport.asend(_ask(calls)) if calls else [], client)
+        return _handles(calls, await client.transport.asend(SubmitMany(requests)) if calls else [], client)
 
 
-def _ask(calls: Sequence[Call[Any]]) -> SubmitMany:
+def _requests(calls: Sequence[Call[Any]]) -> list[TaskRequest]:
     for call in calls:
         if not isinstance(call, Call):
             raise wrong("each item", "a call, as task.call(…) gives it", call, of="submit_many")
-    return SubmitMany([call.request for call in calls])
+    return [call.request for call in calls]
 
 
 def _handles(

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from drumline.core.ids import TaskId
 from drumline.core.task import TaskRequest
+from drumline.sdk.app_hooks import AppHooks
 from drumline.sdk.arguments import Encode, encode_arguments
 from drumline.sdk.client import Client, id_or_raise, warn_if_blocking
 from drumline.sdk.context import current_or_none
@@ -32,7 +33,12 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class HasClient(Protocol):
-    """Where a task gets its client when it needs one."""
+    """Where a task gets its client when it needs one, and the hooks of its submissions."""
+
+    @property
+    def hooks(self) -> AppHooks:
+        """The hooks of the app."""
+        ...
 
     @property
     def client(self) -> Client:
@@ -85,13 +91,16 @@ class Submittable(Generic[P, R]):
     def submit(self, *args: P.args, **kwargs: P.kwargs) -> TaskHandle[R]:
         """Submit a call; when this returns, the task is durable."""
         warn_if_blocking("asubmit")
-        request = self.request_for(args, kwargs)
+        request = self._app.hooks.prepare(self.request_for(args, kwargs))
         client = self._app.client
         return TaskHandle(client.submit(request), client, self.definition.decode_result)
 
     async def asubmit(self, *args: P.args, **kwargs: P.kwargs) -> TaskHandle[R]:
         """Submit a call; concurrent ones on this event loop travel together."""
         request = self.request_for(args, kwargs)
+        hooks = self._app.hooks
+        if hooks.before_submit:
+            request = await hooks.aprepare(request)
         client = self._app.client_at_hand or await self._app.aclient()
         answer = await client.joined(request)  # no coroutine between: this is done for every task
         return TaskHandle(id_or_raise(answer), client, self._decode)

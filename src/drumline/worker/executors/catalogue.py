@@ -10,11 +10,13 @@ from msgspec import Struct
 from drumline.outbound.guard import AddressGuard
 from drumline.outbound.sms import SmsGateway
 from drumline.outbound.smtp import MailServer
+from drumline.sdk.app_hooks import AppHooks
 from drumline.sdk.definition import Mode, Registry, TaskDefinition
 from drumline.worker.executors.confinement import NO_WALLS, Confinement
 from drumline.worker.executors.email import EmailExecutor
 from drumline.worker.executors.executor import Executor
 from drumline.worker.executors.function import AsyncFunction, ProcessFunction, ThreadFunction
+from drumline.worker.executors.hooked import HookedExecutor
 from drumline.worker.executors.http import HttpExecutor
 from drumline.worker.executors.pdf import DEFAULT_PDF_LIMITS, PdfExecutor, PdfLimits, is_installed
 from drumline.worker.executors.processes import Processes
@@ -39,6 +41,11 @@ class App(Protocol):
     @property
     def lifespan(self) -> Lifespan | None:
         """What it opens once per worker process and shows its tasks as `ctx.state`."""
+        ...
+
+    @property
+    def hooks(self) -> AppHooks:
+        """What runs around its executions."""
         ...
 
 
@@ -116,21 +123,32 @@ def add_app(executors: Executors, pools: Pools, app: App) -> None:
         state = AppState(app.lifespan)
         executors.keep(state.opened())
         get_state = state.get
+    around = tuple(app.hooks.around)
+
+    def hooked(executor: Executor) -> Executor:
+        return HookedExecutor(executor, around) if around else executor
+
     for definition in app.registry:
-        add_function(executors, pools, definition, get_state)
+        add_function(executors, pools, definition, get_state, hooked)
 
 
-def add_function(executors: Executors, pools: Pools, definition: TaskDefinition, get_state: Callable[[], Any]) -> None:
-    """Run a function as a task."""
+def add_function(
+    executors: Executors,
+    pools: Pools,
+    definition: TaskDefinition,
+    get_state: Callable[[], Any],
+    hooked: Callable[[Executor], Executor] = lambda executor: executor,
+) -> None:
+    """Run a function as a task, within the hooks of its app."""
     timeout = None if definition.defaults.timeout is None else definition.defaults.timeout.total_seconds()
     match definition.mode:
         case Mode.ASYNC:
-            executors.add(AsyncFunction(definition, get_state), timeout=timeout)
+            executors.add(hooked(AsyncFunction(definition, get_state)), timeout=timeout)
         case Mode.THREAD:
-            in_thread = ThreadFunction(definition, get_state, pools.threads)
+            in_thread = hooked(ThreadFunction(definition, get_state, pools.threads))
             executors.add(in_thread, gate=pools.thread_gate, timeout=timeout)
         case Mode.PROCESS:
-            in_process = ProcessFunction(definition, pools.processes)
+            in_process = hooked(ProcessFunction(definition, pools.processes))
             executors.add(in_process, gate=pools.process_gate, timeout=timeout)
 
 

@@ -92,7 +92,9 @@ class ThreadFunction:
             raise
         ran = running.result()
         if isinstance(ran.error, Exception):
-            raise judge(ran.error, definition)
+            judged = judge(ran.error, definition)
+            if judged is not ran.error:
+                raise judged from ran.error
         if ran.error is not None:
             raise ran.error
         return ran.value
