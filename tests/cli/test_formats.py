@@ -45,7 +45,7 @@ def test_an_expression_picks_from_the_json(online: Drumline, task: str) -> None:
     assert online("tasks", "list", "--name", NAME, "--jq", ".[0].id").out == f"{task}\n"
     wrong = online("tasks", "get", task, "--jq", ".[")
     assert wrong.code == 2
-    assert "--jq" in wrong.err
+    assert "jq" in wrong.err
 
 
 def test_without_jq_the_message_names_it(online: Drumline, task: str, monkeypatch: pytest.MonkeyPatch) -> None:
