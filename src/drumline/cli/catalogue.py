@@ -36,6 +36,12 @@ SECTIONS: Final = (
     ),
     _section(
         "Operate",
+        (
+            "status",
+            "overview:status",
+            "Show rates, queues, workers, failures and the longest running tasks in one screen.",
+        ),
+        ("top", "overview:top", "Show the same as status, kept up to date; keys pause and resume queues."),
         ("queues", "queues:app", "List, pause and resume queues."),
         ("limits", "limits:app", "Limit how many tasks run at once, and how often they start."),
         ("workers", "workers:app", "List and drain workers."),

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
+from drumline.cli import completing
 from drumline.cli.output import OutputFormat
 from drumline.cli.parameters import Argument, Option
 
@@ -55,14 +56,17 @@ Apps = Annotated[
     list[str] | None,
     Argument(help="Apps to serve: a file, a module or module:app.", metavar="APP", show_default=False),
 ]
-TaskIds = Annotated[list[str], Argument(help="Ids of tasks.", metavar="ID", show_default=False)]
-JobIds = Annotated[list[str], Argument(help="Ids of jobs.", metavar="ID", show_default=False)]
-JobId = Annotated[str, Argument(help="The job's id.", metavar="ID", show_default=False)]
-TaskId = Annotated[str, Argument(help="The task's id.", metavar="ID", show_default=False)]
+TaskIds = Annotated[
+    list[str], Argument(help="Ids of tasks.", metavar="ID", show_default=False, complete=completing.tasks)
+]
+JobIds = Annotated[list[str], Argument(help="Ids of jobs.", metavar="ID", show_default=False, complete=completing.jobs)]
+JobId = Annotated[str, Argument(help="The job's id.", metavar="ID", show_default=False, complete=completing.jobs)]
+TaskId = Annotated[str, Argument(help="The task's id.", metavar="ID", show_default=False, complete=completing.tasks)]
 Limit = Annotated[int, Option("--limit", "-l", help="How many at most.", min=1, metavar="N")]
 Tag = Annotated[str | None, Option("--tag", help="Only with this tag.", metavar="TAG")]
 Statuses = Annotated[
-    list[str] | None, Option("--status", "-s", help="Only this status; may be repeated.", metavar="STATUS")
+    list[str] | None,
+    Option("--status", "-s", help="Only this status; may be repeated.", metavar="STATUS", complete=completing.statuses),
 ]
 GiveUp = Annotated[
     float | None, Option("--timeout", help="Give up after so many seconds, with status 7.", metavar="SECONDS")

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from drumline.cli import completing
 from drumline.cli.commands import group, list_command, segment, server_command
 from drumline.cli.options import Why
 from drumline.cli.parameters import Argument, Option
@@ -24,7 +25,9 @@ COLUMNS = (
     Column("PAUSED", lambda queue: (queue["reason"] or "yes") if queue["is_paused"] else None, rank=5, least=10),
 )
 
-Name = Annotated[str, Argument(help="The queue's name.", metavar="NAME", show_default=False)]
+Name = Annotated[
+    str, Argument(help="The queue's name.", metavar="NAME", show_default=False, complete=completing.queues)
+]
 
 
 def _print_queue(queue: dict[str, Any]) -> None:

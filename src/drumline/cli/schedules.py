@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from drumline.cli import completing
 from drumline.cli.commands import Flags, flags, group, list_command, server_command
 from drumline.cli.describing import print_line
 from drumline.cli.options import DryRun, Json, Limit, Why, Wide, Yes
@@ -57,7 +58,10 @@ FIRES = (
     Column("NOTE", "note", rank=6, least=20),
 )
 
-Which = Annotated[str, Argument(help="The schedule's name or id.", metavar="SCHEDULE", show_default=False)]
+Which = Annotated[
+    str,
+    Argument(help="The schedule's name or id.", metavar="SCHEDULE", show_default=False, complete=completing.schedules),
+]
 Count = Annotated[int, Option("--count", "-n", help="How many fire times.", min=1, max=1000, metavar="N")]
 Every = Annotated[str | None, Option("--every", help="Every so often: 90, 1h30m.", metavar="TIME")]
 

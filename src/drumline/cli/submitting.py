@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from drumline.cli import completing
 from drumline.cli.commands import server_command
 from drumline.cli.errors import ExitCode
 from drumline.cli.options import DryRun, Json, Jsonl
@@ -33,7 +34,12 @@ def submit(
     client: "ApiClient",
     name: Annotated[
         str | None,
-        Argument(help="The task's name, such as hello.add or shell.", metavar="NAME", show_default=False),
+        Argument(
+            help="The task's name, such as hello.add or shell.",
+            metavar="NAME",
+            show_default=False,
+            complete=completing.task_names,
+        ),
     ] = None,
     payload: Annotated[
         str | None, Option("--payload", "-p", help="JSON, @FILE, or - for standard input.", metavar="JSON")

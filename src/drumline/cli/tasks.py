@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from drumline.cli import completing
 from drumline.cli.commands import checked_status, do_each, group, list_command, segment, server_command
 from drumline.cli.describing import first_line, print_task
 from drumline.cli.options import DryRun, Fields, Json, Limit, Statuses, Tag, TaskId, TaskIds, Yes
@@ -44,8 +45,12 @@ ARTIFACTS = (
     Column("CREATED_AT", "created_at", rank=6, is_time=True),
 )
 
-Queue = Annotated[str | None, Option("--queue", "-q", help="Only this queue.", metavar="NAME")]
-Name = Annotated[str | None, Option("--name", "-n", help="Only this task name.", metavar="NAME")]
+Queue = Annotated[
+    str | None, Option("--queue", "-q", help="Only this queue.", metavar="NAME", complete=completing.queues)
+]
+Name = Annotated[
+    str | None, Option("--name", "-n", help="Only this task name.", metavar="NAME", complete=completing.task_names)
+]
 
 
 def _print_counts(found: dict[str, Any]) -> None:

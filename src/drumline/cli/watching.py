@@ -2,7 +2,8 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -66,6 +67,7 @@ def logs(
     client: "ApiClient",
     id: TaskId,
     follow: Annotated[bool, Option("--follow", "-f", help="Go on until the task has ended.")] = False,
+    tail: Annotated[int | None, Option("--tail", help="Only the last lines.", min=0, metavar="N")] = None,
     attempt: Annotated[int | None, Option("--attempt", help="Only this attempt.", min=1, metavar="N")] = None,
     raw: Annotated[bool, Option("--raw", help="As it was written, control characters included.")] = False,
     as_json: Json = False,
@@ -76,6 +78,8 @@ def logs(
     """
     if follow and as_json:
         raise Invalid("--json is one document, and --follow has no end to wait for: give one of them")
+    if follow and tail is not None:
+        raise Invalid("--tail ends with the log's last line now, and --follow goes on: give one of them")
     if raw and is_terminal():
         raise Invalid("--raw is for files and pipes: a task's log could command this terminal anything")
     path = f"/tasks/{id}/log"
@@ -86,11 +90,27 @@ def logs(
     if as_json:
         print_json({"id": id, "log": "".join(pieces)})
         return
+    if tail is not None:
+        pieces = _last_lines(pieces, tail)
     text = SafePieces(colours=is_terminal())
     for piece in pieces:
         sys.stdout.write(piece if raw else text.add(piece))
         sys.stdout.flush()
     sys.stdout.write(text.close())
+
+
+def _last_lines(pieces: Iterable[str], count: int) -> Iterator[str]:
+    """Yield the last lines of a log, holding no more than those."""
+    lines: deque[str] = deque(maxlen=count)
+    rest = ""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split("\n")
+        lines.extend(whole)
+    if rest:
+        lines.append(rest)
+        yield "\n".join(lines)
+    elif lines:
+        yield "\n".join(lines) + "\n"
 
 
 def _followed_log(client: "ApiClient", id: str, path: str) -> Iterator[str]:

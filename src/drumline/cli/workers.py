@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from drumline.cli import completing
 from drumline.cli.commands import group, list_command, server_command
 from drumline.cli.options import Yes
 from drumline.cli.output import confirm
@@ -53,7 +54,9 @@ def list_workers(
 @server_command(app, show=_print_states, reason=True)
 def drain(
     client: "ApiClient",
-    ids: Annotated[list[str], Argument(help="Ids of workers.", metavar="ID", show_default=False)],
+    ids: Annotated[
+        list[str], Argument(help="Ids of workers.", metavar="ID", show_default=False, complete=completing.workers)
+    ],
     yes: Yes = False,
 ) -> Any:
     """Drain workers: they finish their tasks, take no more, and exit."""
