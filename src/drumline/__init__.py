@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from drumline.sdk.signals import Cancelled, Permanent, Retry, Snooze
     from drumline.sdk.task import AsyncTask, Call, Task
     from drumline.sdk.task_asks import TaskAttemptInfo
+    from drumline.sdk.transaction import NotCommitted, NotRelayed, Transaction
     from drumline.sdk.transport import TaskInfo
 
 __all__ = [
@@ -78,7 +79,9 @@ __all__ = [
     "NoServer",
     "Node",
     "NodeInfo",
+    "NotCommitted",
     "NotFound",
+    "NotRelayed",
     "NotifyTarget",
     "Overloaded",
     "Permanent",
@@ -93,6 +96,7 @@ __all__ = [
     "TaskHandle",
     "TaskInfo",
     "TaskRequest",
+    "Transaction",
     "Unauthorized",
     "Unavailable",
     "WaitTimeout",
@@ -129,6 +133,7 @@ _HOMES: Final = {
     "drumline.sdk.signals": ("Cancelled", "Permanent", "Retry", "Snooze"),
     "drumline.sdk.task": ("AsyncTask", "Call", "Task"),
     "drumline.sdk.task_asks": ("TaskAttemptInfo",),
+    "drumline.sdk.transaction": ("NotCommitted", "NotRelayed", "Transaction"),
     "drumline.sdk.transport": ("TaskInfo",),
 }  # fmt: skip
 _HOME_OF: Final = {name: module for module, names in _HOMES.items() for name in names}

@@ -4,7 +4,7 @@ Backends are imported when they are asked for, so that only drivers of databases
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -117,12 +117,13 @@ async def open_shard(settings: Settings, row: ShardRow, directory: Shard, option
         await _check_identity(row.name, store, directory.store)
         url = queue_url or settings.queue_url
         queues = _notify_queue(store_url) if url is None else await _redis_queues(settings, url, row.name, metrics)
+        listen_stored = None if url is None else _stored_listener(store_url)
     except BaseException:
         await store.close()
         raise
     options = replace(options, metrics=metrics, read_model=queues.read_model, parallel=SERVER_FLIGHTS)
     engine = Engine(shard_view(store, directory.store), queues.queue, options)
-    return Shard(row.name, engine, store, queues.swept)
+    return Shard(row.name, engine, store, queues.swept, listen_stored)
 
 
 async def _check_identity(name: str, store: Store, directory: Store) -> None:
@@ -165,9 +166,9 @@ async def _open_directory(settings: Settings, options: EngineOptions) -> Shard:
     except BaseException:
         await store.close()
         raise
-    return Shard(
-        DIRECTORY, Engine(store, queues.queue, replace(options, read_model=queues.read_model)), store, queues.swept
-    )
+    engine = Engine(store, queues.queue, replace(options, read_model=queues.read_model))
+    listen_stored = None if settings.queue_url is None else _stored_listener(url)
+    return Shard(DIRECTORY, engine, store, queues.swept, listen_stored)
 
 
 async def _open_limiter(settings: Settings, metrics: Metrics) -> "Limiter | None":
@@ -198,6 +199,12 @@ def _notify_queue(url: str) -> _Queues:
     from drumline.stores.postgres import NotifyQueue  # noqa: PLC0415
 
     return _Queues(NotifyQueue(url.replace("postgres://", "postgresql://", 1)))
+
+
+def _stored_listener(url: str) -> Callable[[Callable[[str], None]], Awaitable[bool]]:
+    from drumline.stores.postgres.notify import STORED, NotifyListener  # noqa: PLC0415
+
+    return NotifyListener(url.replace("postgres://", "postgresql://", 1), STORED).listen
 
 
 async def _redis_queues(settings: Settings, url: str, shard: str, metrics: Metrics) -> _Queues:

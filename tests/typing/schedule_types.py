@@ -32,4 +32,4 @@ def mistakes() -> None:
     app.cron("@daily", overlap="sometimes")  # type: ignore[arg-type]
     app.cron("@daily", timezone="UTC")  # type: ignore[call-arg]
     app.cron(5)  # type: ignore[arg-type]
-    send.submit(1)  # type: ignore[arg-type]
+    send.submit(1)  # type: ignore[call-overload]

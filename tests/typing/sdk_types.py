@@ -159,18 +159,21 @@ async def awaited() -> None:
     assert_type(await handle, Invoice)
     assert_type(await handle.aresult("5s"), Invoice)
     assert_type(await app.asubmit_many([add.call(1)]), list[TaskHandle[int] | DrumlineError])
+    assert_type(await charge.asubmit(1, tx=app), TaskHandle[Invoice])
+    assert_type(charge.options(tx=app).submit(1), TaskHandle[Invoice])
 
 
 def mistakes() -> None:
     # Arguments: wrong type, missing, too many, unknown.
     add("1")  # type: ignore[arg-type]
-    add.submit("1")  # type: ignore[arg-type]
-    add.submit()  # type: ignore[call-arg]
-    add.submit(1, 2, 3)  # type: ignore[call-arg]
-    add.submit(1, c=2)  # type: ignore[call-arg]
+    add.submit("1")  # type: ignore[call-overload]
+    add.submit()  # type: ignore[call-overload]
+    add.submit(1, 2, 3)  # type: ignore[call-overload]
+    add.submit(1, c=2)  # type: ignore[call-overload]
     add.call("1")  # type: ignore[arg-type]
-    charge.submit("1")  # type: ignore[arg-type]
-    charge.options(delay=1).submit("1")  # type: ignore[arg-type]
+    add.options(tx=app).submit("1")  # type: ignore[call-overload]
+    charge.submit("1")  # type: ignore[call-overload]
+    charge.options(delay=1).submit("1")  # type: ignore[call-overload]
     crunch.submit(["1"])  # type: ignore[list-item]
 
     # Options: misspelt, of the wrong type, or a task's setting in the place of a submission's option.
@@ -190,7 +193,7 @@ def mistakes() -> None:
 
 
 async def async_mistakes() -> None:
-    await add.asubmit("1")  # type: ignore[arg-type]
+    await add.asubmit("1")  # type: ignore[call-overload]
     number: int = await charge.asubmit(1)  # type: ignore[assignment]
     number = await (await charge.asubmit(1))  # type: ignore[assignment]
     await add.submit(1).acancel(reason="x")  # type: ignore[call-arg]

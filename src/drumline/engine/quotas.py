@@ -43,13 +43,13 @@ class QuotaService:
     async def admit(self, tenant: str, payloads: Sequence[int]) -> list[DrumlineError | None]:
         """Return for each of some tasks, given by the bytes of its payload, why it is not let in, if it is not."""
         quotas = await self.of(tenant)
-        answers: list[DrumlineError | None] = [_too_large(tenant, size, quotas.payload_bytes) for size in payloads]
+        answers: list[DrumlineError | None] = [too_large(tenant, size, quotas.payload_bytes) for size in payloads]
         if quotas.queued is None:
             return answers
         room = await self._room(tenant, quotas.queued, answers.count(None))
         for place, answer in enumerate(answers):
             if answer is None and room <= 0:
-                answers[place] = _too_many(tenant, quotas.queued)
+                answers[place] = too_many(tenant, quotas.queued)
             elif answer is None:
                 room -= 1
         return answers
@@ -66,7 +66,7 @@ class QuotaService:
         """Raise `Invalid` naming the field of a payload, given by its bytes, that is larger than a tenant may have."""
         most = (await self.of(tenant)).payload_bytes
         for field, size in payloads.items():
-            if (error := _too_large(tenant, size, most)) is not None:
+            if (error := too_large(tenant, size, most)) is not None:
                 raise Invalid(error.message, field=field, code=error.code)
 
     async def admit_schedule(self, tenant: str) -> None:
@@ -112,7 +112,8 @@ class QuotaService:
         return [self._counts[tenant] for tenant, _ in asked]
 
 
-def _too_large(tenant: str, size: int, most: int | None) -> Invalid | None:
+def too_large(tenant: str, size: int, most: int | None) -> Invalid | None:
+    """Return the reason to refuse a payload, if it is larger than its tenant may have."""
     if most is None or size <= most:
         return None
     return Invalid(
@@ -120,5 +121,6 @@ def _too_large(tenant: str, size: int, most: int | None) -> Invalid | None:
     )
 
 
-def _too_many(tenant: str, quota: int) -> QuotaExceeded:
+def too_many(tenant: str, quota: int) -> QuotaExceeded:
+    """Return the reason to refuse a task of a tenant that has as many waiting as it may have."""
     return QuotaExceeded(f"tenant {tenant} has {quota:,} tasks waiting, its quota; some have to be run first")

@@ -74,7 +74,7 @@ class SecretService:
             sum(len(each.payload) for each in wanted),
             lambda: [found for each in wanted for found in references_in(each)],
         )
-        error = _first_absent(references, await self._absent(references, tenant=tenant))
+        error = first_absent(references, await self._absent(references, tenant=tenant))
         if error is not None:
             raise error
 
@@ -86,7 +86,7 @@ class SecretService:
         )
         references = [each for some in found if isinstance(some, list) for each in some]
         absent = await self._absent(references, tenant=tenant)
-        return [each if isinstance(each, Invalid) else _first_absent(each, absent) for each in found]
+        return [each if isinstance(each, Invalid) else first_absent(each, absent) for each in found]
 
     async def reveal(self, lease: Lease, *, tenant: str | None = None) -> Mapping[str, str] | None:
         """Return the values that a leased task's payload refers to; None if it refers to none at all.
@@ -194,7 +194,8 @@ def _references_or_error(payload: bytes) -> list[SecretReference] | Invalid:
         return error
 
 
-def _first_absent(references: Sequence[SecretReference], absent: Container[str]) -> Invalid | None:
+def first_absent(references: Sequence[SecretReference], absent: Container[str]) -> Invalid | None:
+    """Return what is wrong with the first reference to a secret that there is not."""
     lost = next((each for each in references if each.name in absent), None)
     if lost is None:
         return None

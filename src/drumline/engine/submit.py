@@ -228,7 +228,7 @@ class Submissions:
         payloads = [task.payload for task in checked if isinstance(task, NewTask)]
         answers = iter(await self._secrets.check_each(payloads, tenant=tenant))
         return [
-            _placed(next(answers), number) or task if isinstance(task, NewTask) else task
+            placed(next(answers), number) or task if isinstance(task, NewTask) else task
             for number, task in enumerate(checked)
         ]
 
@@ -237,7 +237,7 @@ class Submissions:
         new = [task for task in checked if isinstance(task, NewTask)]
         answers = iter(await self._quotas.admit(tenant, [len(task.payload) for task in new]))
         return [
-            _placed(next(answers), number) or task if isinstance(task, NewTask) else task
+            placed(next(answers), number) or task if isinstance(task, NewTask) else task
             for number, task in enumerate(checked)
         ]
 
@@ -260,7 +260,7 @@ class Submissions:
         def accept_one(request: TaskRequest | DrumlineError, number: int, id: TaskId) -> NewTask | DrumlineError:
             nonlocal known, refused
             if isinstance(request, DrumlineError):
-                return _placed(request, number)
+                return placed(request, number)
             try:
                 declared = known.get(request.name, UNKNOWN_TYPE)
                 return accept(
@@ -276,7 +276,7 @@ class Submissions:
                 refused += 1
                 if refused == MOST_EXPLAINED:  # thousands of reasons would keep others waiting
                     known = {name: each.telling("none") for name, each in rules.items()}
-                return _placed(error, number)
+                return placed(error, number)
 
         return accept_one
 
@@ -312,7 +312,7 @@ def _may_have_secrets(requests: Sequence[TaskRequest | DrumlineError]) -> bool:
     return any_has_secrets([request.payload for request in requests if isinstance(request, TaskRequest)])
 
 
-def _placed(error: E, number: int) -> E | Invalid | Forbidden:
+def placed(error: E, number: int) -> E | Invalid | Forbidden:
     """Return an error about a task with the place that the task has in its list."""
     where = f"tasks[{number}]"
     if isinstance(error, Invalid):

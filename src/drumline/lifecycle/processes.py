@@ -49,6 +49,7 @@ from drumline.scheduler.reap import Reaper
 from drumline.scheduler.ripple import Ripple
 from drumline.scheduler.sort import Sorter
 from drumline.scheduler.stats import StatsCounter
+from drumline.scheduler.stored import StoredTasks
 from drumline.scheduler.sweep import Sweeper
 from drumline.scheduler.tidy import Tidier
 from drumline.scheduler.waits import WaitExchange
@@ -281,7 +282,9 @@ def duties_of(shard: Shard, settings: Settings) -> dict[str, Service]:
         duties.append(Sweeper(engine.store, shard.swept, metrics=engine.metrics))
     if engine.read_model is not None:
         duties.append(ReadModelKeeper(engine.store, engine.read_model, engine.notes))
-    services = {duty.name: Rounds(duty, metrics=engine.metrics).run for duty in duties}
+    services: dict[str, Service] = {duty.name: Rounds(duty, metrics=engine.metrics).run for duty in duties}
+    if shard.listen_stored is not None:
+        services["stored"] = StoredTasks(shard.store, engine.offer, shard.listen_stored).run
     return services | relay_services(engine.store, settings, engine.metrics)
 
 

@@ -18,16 +18,17 @@ from drumline.core.task import TaskRequest
 from drumline.sdk.app_hooks import AppHooks, AroundT, BeforeSubmitT
 from drumline.sdk.arguments import encode_arguments
 from drumline.sdk.checking import TEXT, check_kind, check_options, wrong
-from drumline.sdk.client import Client, Forks, warn_if_blocking
+from drumline.sdk.client import Client, Forks, id_or_raise, warn_if_blocking
 from drumline.sdk.context import current_or_none
 from drumline.sdk.definition import Registry, define
 from drumline.sdk.embedded import open_embedded, opened_here, worker_running
 from drumline.sdk.handle import TaskHandle
 from drumline.sdk.http import HttpTransport
 from drumline.sdk.locate import Direct, check_asked, locate
-from drumline.sdk.options import DecoratorOptions, Options, apply, defaults_of, mode_of
+from drumline.sdk.options import DecoratorOptions, Options, SubmitOptions, apply, defaults_of, mode_of
 from drumline.sdk.submit_many import SubmitsMany
 from drumline.sdk.task import AsyncTask, Task
+from drumline.sdk.transaction import client_in, submit_one
 from drumline.sdk.transport import Transport
 
 if TYPE_CHECKING:
@@ -184,16 +185,21 @@ class Drumline(SubmitsMany, Generic[StateT]):
 
     # -- submit
 
-    def submit_task(self, name: str, payload: Any = None, **options: Unpack[Options]) -> TaskHandle[Any]:
+    def submit_task(self, name: str, payload: Any = None, **options: Unpack[SubmitOptions]) -> TaskHandle[Any]:
         """Submit a task by name: one of Drumline's own, or one whose function lives elsewhere."""
         warn_if_blocking("asubmit_task")
+        tx = options.pop("tx", None)
         request = self.hooks.prepare(_request(name, payload, options))
-        client = self.client
+        client = self.client if tx is None else client_in(self, tx)
         return TaskHandle(client.submit(request), client)
 
-    async def asubmit_task(self, name: str, payload: Any = None, **options: Unpack[Options]) -> TaskHandle[Any]:
+    async def asubmit_task(self, name: str, payload: Any = None, **options: Unpack[SubmitOptions]) -> TaskHandle[Any]:
         """Submit a task by name, as `submit_task` does."""
+        tx = options.pop("tx", None)
         request = await self.hooks.aprepare(_request(name, payload, options))
+        if tx is not None:
+            client = client_in(self, tx)
+            return TaskHandle(id_or_raise(await submit_one(client, request)), client)
         client = await self.aclient()
         return TaskHandle(await client.asubmit(request), client)
 

@@ -88,6 +88,10 @@ class Arguments:
 
     # -- writing
 
+    def has(self, name: str) -> bool:
+        """Tell whether the function has a parameter of that name."""
+        return name in self._signature.parameters
+
     def payload(self, args: tuple[Any, ...], kwargs: dict[str, Any], encode: Encode = encode_arguments) -> Raw:
         """Return a call as a JSON object; a call that the function would refuse raises the same `TypeError`."""
         kind = (len(args), *kwargs) if kwargs else (len(args),)  # unpacking no keywords takes as long as all the rest

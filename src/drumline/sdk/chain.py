@@ -31,15 +31,17 @@ class Chain(Generic[R]):
         """Return the chain with one more task, whose first argument is the result so far."""
         return Chain(self.app, self.first, (*self.steps, (task, args, kwargs)))
 
-    def submit(self, name: str | None = None, /, **options: Unpack[DagOptions]) -> JobHandle[R]:
-        """Submit the chain as a job; when this returns, it is durable with all its tasks."""
+    def submit(self, name: str | None = None, /, *, tx: object = None, **options: Unpack[DagOptions]) -> JobHandle[R]:
+        """Submit the chain as a job; when this returns, it is durable with all its tasks. `tx` as in `Dag.submit`."""
         dag, last = self._built(name, options)
-        return dag.submit().narrowed(last)
+        return dag.submit(tx=tx).narrowed(last)
 
-    async def asubmit(self, name: str | None = None, /, **options: Unpack[DagOptions]) -> JobHandle[R]:
+    async def asubmit(
+        self, name: str | None = None, /, *, tx: object = None, **options: Unpack[DagOptions]
+    ) -> JobHandle[R]:
         """Submit the chain as a job, as `submit` does."""
         dag, last = self._built(name, options)
-        return (await dag.asubmit()).narrowed(last)
+        return (await dag.asubmit(tx=tx)).narrowed(last)
 
     def _built(self, name: str | None, options: DagOptions) -> tuple[Dag, Node[R]]:
         names = [self.first.definition.name, *(task.name for task, _, _ in self.steps)]

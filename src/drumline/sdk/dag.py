@@ -35,6 +35,7 @@ from drumline.sdk.node import Node, NodeOptions
 from drumline.sdk.options import Options, apply
 from drumline.sdk.placeholder import Placeholder, ReferenceEncoder
 from drumline.sdk.task import Call, HasClient, Submittable
+from drumline.sdk.transaction import client_in
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -149,17 +150,20 @@ class Dag:
 
     # -- submit
 
-    def submit(self) -> JobHandle[dict[str, Any]]:
-        """Submit the job; when this returns, it is durable with all its tasks. Each submission is a job of its own."""
+    def submit(self, *, tx: object = None) -> JobHandle[dict[str, Any]]:
+        """Submit the job; when this returns, it is durable with all its tasks. Each submission is a job of its own.
+
+        With `tx`, a connection or session, it is stored in the transaction that is open there.
+        """
         warn_if_blocking("asubmit")
         request = self.request
-        client = self._app.client
+        client = self._app.client if tx is None else client_in(self._app, tx)
         return self._handle(client.transport.send(SubmitJob(request)), client)
 
-    async def asubmit(self) -> JobHandle[dict[str, Any]]:
+    async def asubmit(self, *, tx: object = None) -> JobHandle[dict[str, Any]]:
         """Submit the job, as `submit` does."""
         request = self.request
-        client = await self._app.aclient()
+        client = await self._app.aclient() if tx is None else client_in(self._app, tx)
         return self._handle(await client.transport.asend(SubmitJob(request)), client)
 
     def _handle(self, answer: SubmittedInfo, client: Client) -> JobHandle[dict[str, Any]]:

@@ -86,6 +86,13 @@ class Options(TypedDict, total=False):
     """Cancel the task if it has not started so long after it was due."""
 
 
+class SubmitOptions(Options, total=False):
+    """What `.options(…)` of a task and `submit_task` take besides."""
+
+    tx: object
+    """A connection or session with an open transaction, in which the task is stored."""
+
+
 def defaults_of(settings: DecoratorOptions) -> Defaults:
     """Return a task's defaults; raises `TypeError` or `Invalid` for settings that make no sense."""
     check_options(settings, _DECORATOR_KINDS, of=DECORATOR, noun="setting")

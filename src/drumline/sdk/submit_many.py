@@ -11,6 +11,7 @@ from drumline.sdk.checking import wrong
 from drumline.sdk.client import Client, warn_if_blocking
 from drumline.sdk.handle import TaskHandle
 from drumline.sdk.task import Call
+from drumline.sdk.transaction import client_in
 from drumline.sdk.transport import SubmitMany
 
 R = TypeVar("R")
@@ -39,15 +40,15 @@ class SubmitsMany:
 
     @overload
     def submit_many(  # type: ignore[overload-overlap]
-        self, calls: tuple[Call[A], Call[B]]
+        self, calls: tuple[Call[A], Call[B]], *, tx: object = None
     ) -> tuple[TaskHandle[A] | DrumlineError, TaskHandle[B] | DrumlineError]: ...
     @overload
     def submit_many(  # type: ignore[overload-overlap]
-        self, calls: tuple[Call[A], Call[B], Call[C]]
+        self, calls: tuple[Call[A], Call[B], Call[C]], *, tx: object = None
     ) -> tuple[TaskHandle[A] | DrumlineError, TaskHandle[B] | DrumlineError, TaskHandle[C] | DrumlineError]: ...
     @overload
     def submit_many(  # type: ignore[overload-overlap]
-        self, calls: tuple[Call[A], Call[B], Call[C], Call[D]]
+        self, calls: tuple[Call[A], Call[B], Call[C], Call[D]], *, tx: object = None
     ) -> tuple[
         TaskHandle[A] | DrumlineError,
         TaskHandle[B] | DrumlineError,
@@ -55,30 +56,33 @@ class SubmitsMany:
         TaskHandle[D] | DrumlineError,
     ]: ...
     @overload
-    def submit_many(self, calls: tuple[Call[R], ...]) -> tuple[TaskHandle[R] | DrumlineError, ...]: ...  # type: ignore[overload-overlap]
+    def submit_many(  # type: ignore[overload-overlap]
+        self, calls: tuple[Call[R], ...], *, tx: object = None
+    ) -> tuple[TaskHandle[R] | DrumlineError, ...]: ...
     @overload
-    def submit_many(self, calls: Sequence[Call[R]]) -> list[TaskHandle[R] | DrumlineError]: ...
-    def submit_many(self, calls: Sequence[Call[Any]]) -> Any:
+    def submit_many(self, calls: Sequence[Call[R]], *, tx: object = None) -> list[TaskHandle[R] | DrumlineError]: ...
+    def submit_many(self, calls: Sequence[Call[Any]], *, tx: object = None) -> Any:
         """Submit many calls at once; each gets its handle or its error, in order. Raises only if none was stored.
 
         A list gives a list. A tuple gives a tuple, in which a type checker knows each result by its place.
+        With `tx` they are stored in the caller's transaction, as by `Task.submit`.
         """
         warn_if_blocking("asubmit_many")
         requests = self.hooks.prepare_many(_requests(calls))
-        client = self.client
+        client = self.client if tx is None else client_in(self, tx)
         return _handles(calls, client.transport.send(SubmitMany(requests)) if calls else [], client)
 
     @overload
     async def asubmit_many(  # type: ignore[overload-overlap]
-        self, calls: tuple[Call[A], Call[B]]
+        self, calls: tuple[Call[A], Call[B]], *, tx: object = None
     ) -> tuple[TaskHandle[A] | DrumlineError, TaskHandle[B] | DrumlineError]: ...
     @overload
     async def asubmit_many(  # type: ignore[overload-overlap]
-        self, calls: tuple[Call[A], Call[B], Call[C]]
+        self, calls: tuple[Call[A], Call[B], Call[C]], *, tx: object = None
     ) -> tuple[TaskHandle[A] | DrumlineError, TaskHandle[B] | DrumlineError, TaskHandle[C] | DrumlineError]: ...
     @overload
     async def asubmit_many(  # type: ignore[overload-overlap]
-        self, calls: tuple[Call[A], Call[B], Call[C], Call[D]]
+        self, calls: tuple[Call[A], Call[B], Call[C], Call[D]], *, tx: object = None
     ) -> tuple[
         TaskHandle[A] | DrumlineError,
         TaskHandle[B] | DrumlineError,
@@ -86,13 +90,17 @@ class SubmitsMany:
         TaskHandle[D] | DrumlineError,
     ]: ...
     @overload
-    async def asubmit_many(self, calls: tuple[Call[R], ...]) -> tuple[TaskHandle[R] | DrumlineError, ...]: ...  # type: ignore[overload-overlap]
+    async def asubmit_many(  # type: ignore[overload-overlap]
+        self, calls: tuple[Call[R], ...], *, tx: object = None
+    ) -> tuple[TaskHandle[R] | DrumlineError, ...]: ...
     @overload
-    async def asubmit_many(self, calls: Sequence[Call[R]]) -> list[TaskHandle[R] | DrumlineError]: ...
-    async def asubmit_many(self, calls: Sequence[Call[Any]]) -> Any:
+    async def asubmit_many(
+        self, calls: Sequence[Call[R]], *, tx: object = None
+    ) -> list[TaskHandle[R] | DrumlineError]: ...
+    async def asubmit_many(self, calls: Sequence[Call[Any]], *, tx: object = None) -> Any:
         """Submit many calls at once, as `submit_many` does."""
         requests = await self.hooks.aprepare_many(_requests(calls))
-        client = await self.aclient()
+        client = await self.aclient() if tx is None else client_in(self, tx)
         return _handles(calls, await client.transport.asend(SubmitMany(requests)) if calls else [], client)
 
 

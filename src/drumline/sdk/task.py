@@ -6,7 +6,7 @@ everything else is `Submittable`, which is also what `.options(…)` gives.
 
 from collections.abc import Callable, Coroutine
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
@@ -19,7 +19,8 @@ from drumline.sdk.client import Client, id_or_raise, warn_if_blocking
 from drumline.sdk.context import current_or_none
 from drumline.sdk.definition import TaskDefinition
 from drumline.sdk.handle import TaskHandle
-from drumline.sdk.options import Options, apply, request_of
+from drumline.sdk.options import SubmitOptions, apply, request_of
+from drumline.sdk.transaction import TX, client_in, submit_one
 
 if TYPE_CHECKING:
     from drumline.sdk.chain import Chain
@@ -76,10 +77,11 @@ class Call(Struct, Generic[R_co], frozen=True):
 class Submittable(Generic[P, R]):
     """A task with what is said about its submissions."""
 
-    def __init__(self, definition: TaskDefinition, app: HasClient, request: TaskRequest) -> None:
+    def __init__(self, definition: TaskDefinition, app: HasClient, request: TaskRequest, *, tx: object = None) -> None:
         self.definition = definition
         self._app = app
         self._request = request
+        self._tx = tx
         self._payload = definition.arguments.payload
         self._decode: Callable[[Raw], Any] = definition.decode_result
 
@@ -88,19 +90,36 @@ class Submittable(Generic[P, R]):
         """The task's name."""
         return self.definition.name
 
-    def submit(self, *args: P.args, **kwargs: P.kwargs) -> TaskHandle[R]:
-        """Submit a call; when this returns, the task is durable."""
+    @overload
+    def submit(self, *args: P.args, **kwargs: P.kwargs) -> TaskHandle[R]: ...
+    @overload
+    def submit(self, *args: Any, tx: object, **kwargs: Any) -> TaskHandle[R]: ...
+    def submit(self, *args: Any, **kwargs: Any) -> TaskHandle[R]:
+        """Submit a call; when this returns, the task is durable.
+
+        With `tx`, a connection or session, it is stored in the transaction that is open there, and starts after the
+        commit. Type checkers see the arguments in `.options(tx=…).submit(…)`.
+        """
         warn_if_blocking("asubmit")
+        tx = self._tx if TX not in kwargs else self._taken_tx(kwargs)
         request = self._app.hooks.prepare(self.request_for(args, kwargs))
-        client = self._app.client
+        client = self._app.client if tx is None else client_in(self._app, tx)
         return TaskHandle(client.submit(request), client, self.definition.decode_result)
 
-    async def asubmit(self, *args: P.args, **kwargs: P.kwargs) -> TaskHandle[R]:
-        """Submit a call; concurrent ones on this event loop travel together."""
+    @overload
+    async def asubmit(self, *args: P.args, **kwargs: P.kwargs) -> TaskHandle[R]: ...
+    @overload
+    async def asubmit(self, *args: Any, tx: object, **kwargs: Any) -> TaskHandle[R]: ...
+    async def asubmit(self, *args: Any, **kwargs: Any) -> TaskHandle[R]:
+        """Submit a call; concurrent ones on this event loop travel together. `tx` as in `submit`."""
+        tx = self._tx if TX not in kwargs else self._taken_tx(kwargs)
         request = self.request_for(args, kwargs)
         hooks = self._app.hooks
         if hooks.before_submit:
             request = await hooks.aprepare(request)
+        if tx is not None:
+            client = client_in(self._app, tx)
+            return TaskHandle(id_or_raise(await submit_one(client, request)), client, self._decode)
         client = self._app.client_at_hand or await self._app.aclient()
         answer = await client.joined(request)  # no coroutine between: this is done for every task
         return TaskHandle(id_or_raise(answer), client, self._decode)
@@ -109,9 +128,10 @@ class Submittable(Generic[P, R]):
         """Return a call for `submit_many`, or to begin a chain: `a.call(1).then(b)`."""
         return Call(self.request_for(args, kwargs), self.definition, self._app)
 
-    def options(self, **options: Unpack[Options]) -> "Submittable[P, R]":
+    def options(self, **options: Unpack[SubmitOptions]) -> "Submittable[P, R]":
         """Return the task with something else said about its submissions."""
-        return Submittable(self.definition, self._app, apply(self._request, options))
+        tx = options.pop("tx", self._tx)
+        return Submittable(self.definition, self._app, apply(self._request, options), tx=tx)
 
     def handle(self, id: str) -> TaskHandle[R]:
         """Return the handle of a task that was submitted earlier, or elsewhere."""
@@ -119,6 +139,10 @@ class Submittable(Generic[P, R]):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
+
+    def _taken_tx(self, kwargs: dict[str, Any]) -> object:
+        """Return the transaction of a call, taken from its arguments; a parameter called `tx` is the task's own."""
+        return self._tx if self.definition.arguments.has(TX) else kwargs.pop(TX)
 
     def request_for(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], encode: Encode = encode_arguments

@@ -39,6 +39,8 @@ class Shard(Struct, frozen=True, eq=False):
     """Its own database. The engine's store has the directory's keys, tenants and secrets instead of its own."""
     swept: SweptQueue | None = None
     """Its queue, if that is one which may lose hints and has to be swept."""
+    listen_stored: Callable[[Callable[[str], None]], Awaitable[bool]] | None = None
+    """Calls a function for each notification of tasks that callers have stored in transactions, if hints are kept."""
 
 
 OpenShard = Callable[[ShardRow], Awaitable[Shard]]

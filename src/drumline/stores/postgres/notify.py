@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from secrets import token_hex
 from typing import Final
@@ -10,8 +10,10 @@ from typing import Final
 import asyncpg
 
 from drumline.core.errors import Unavailable
+from drumline.core.ids import TaskId
 from drumline.ports.queue import Handed, Leased, Woken
 from drumline.ports.store import Hint
+from drumline.stores.driver import Database as AnyDatabase
 from drumline.stores.driver import Line
 from drumline.stores.no_queue import NoQueue
 from drumline.stores.postgres.connection import Connection, connect_direct
@@ -19,6 +21,10 @@ from drumline.stores.postgres.database import DEFAULT_BUDGET, Budget, Database
 from drumline.stores.postgres.failures import LOST
 
 CHANNEL: Final = "drumline_wake"
+STORED: Final = "drumline_stored"
+"""Where transactions of callers name the tasks that they have stored, for those who keep hints."""
+MOST_STORED: Final = 2_000
+"""Tasks that one transaction names; the sweep finds the others."""
 LONGEST: Final = 7000
 """Bytes in one notification; PostgreSQL takes 8000."""
 RECONNECT_AFTER: Final = 1.0
@@ -84,36 +90,50 @@ class NotifyQueue(NoQueue):
 
         Through a pooler nothing can be heard: then those who wait find new tasks by looking, once a second.
         """
-        while True:
-            try:
-                connection = await self._connect()
-                if connection is None:
-                    self._is_deaf = True
-                    return
-                await self._listen_on(connection, woken)
-            except LOST:
-                await asyncio.sleep(RECONNECT_AFTER)
+
+        def heard(message: str) -> None:
+            origin, counts = parse(message)
+            if origin != self._origin:  # those who wait in this process were woken already
+                for queue, count in counts.items():
+                    woken(queue, count)
+
+        if not await NotifyListener(self._url, CHANNEL, seconds=self._budget.connect).listen(heard):
+            self._is_deaf = True
 
     async def close(self) -> None:
         """Let go of every connection."""
         await self._database.close()
 
+
+class NotifyListener:
+    """Receives the notifications of one channel, over a connection of its own."""
+
+    def __init__(self, url: str, channel: str, *, seconds: float = DEFAULT_BUDGET.connect) -> None:
+        self._url = url
+        self._channel = channel
+        self._seconds = seconds
+
+    async def listen(self, heard: Callable[[str], None]) -> bool:
+        """Call `heard` for each notification, until cancelled; return False where a pooler lets none through."""
+        while True:
+            try:
+                connection = await self._connect()
+                if connection is None:
+                    return False
+                await self._listen_on(connection, heard)
+            except LOST:
+                await asyncio.sleep(RECONNECT_AFTER)
+
     async def _connect(self) -> "Connection | None":
-        async with asyncio.timeout(self._budget.connect):
-            return await connect_direct(self._url, settings={}, seconds=self._budget.connect)
+        async with asyncio.timeout(self._seconds):
+            return await connect_direct(self._url, settings={}, seconds=self._seconds)
 
-    async def _listen_on(self, connection: Connection, woken: Woken) -> None:
-        def heard(_connection: object, _pid: int, _channel: str, message: object) -> None:
-            origin, counts = parse(str(message))
-            if origin != self._origin:  # those who wait in this process were woken already
-                for queue, count in counts.items():
-                    woken(queue, count)
-
+    async def _listen_on(self, connection: Connection, heard: Callable[[str], None]) -> None:
         gone = asyncio.Event()
         connection.add_termination_listener(lambda _connection: gone.set())
         try:
-            async with asyncio.timeout(self._budget.connect):
-                await connection.add_listener(CHANNEL, heard)
+            async with asyncio.timeout(self._seconds):
+                await connection.add_listener(self._channel, lambda *told: heard(str(told[3])))
             await self._until_gone(connection, gone)
         finally:
             connection.terminate()
@@ -124,7 +144,7 @@ class NotifyQueue(NoQueue):
                 async with asyncio.timeout(PROBE_EVERY):
                     await gone.wait()
             except TimeoutError:
-                await connection.execute("SELECT 1", timeout=self._budget.connect)
+                await connection.execute("SELECT 1", timeout=self._seconds)
         raise asyncpg.ConnectionDoesNotExistError("the connection that listens was lost")
 
 
@@ -144,3 +164,23 @@ def parse(message: str) -> tuple[str, dict[str, int]]:
     """Return who sent a notification, and the number of new tasks by queue."""
     origin, *words = message.split(" ")
     return origin, {queue: int(count) for queue, _, count in (word.rpartition("=") for word in words)}
+
+
+def stored_messages(tasks: Sequence[TaskId]) -> list[str]:
+    """Return the ids of tasks as notifications; of very many the first ones."""
+    at_once = LONGEST // 37
+    named = tasks[:MOST_STORED]
+    return [" ".join(named[start : start + at_once]) for start in range(0, len(named), at_once)]
+
+
+async def notify_stored(database: AnyDatabase, hints: Sequence[Hint]) -> None:
+    """Tell, once the transaction commits, those who wait for tasks and those who keep hints of these tasks."""
+    # PostgreSQL delivers one of several equal notifications of a transaction: each has an origin of its own.
+    wakes = messages(token_hex(4), Counter(hint.lane.queue for hint in hints))
+    stored = stored_messages([hint.task for hint in hints])
+    await database.fetch(
+        Line.SUBMIT,
+        "notify_stored",
+        channels=[CHANNEL] * len(wakes) + [STORED] * len(stored),
+        messages=[*wakes, *stored],
+    )

@@ -149,3 +149,8 @@ SELECT set_config('synchronous_commit', 'off', true), pg_notify(:channel::text, 
 -- name: enter_wall
 -- look from within the wall: from now on this connection, which acts as the role of tenants, is one tenant's.
 SELECT set_config('drumline.tenant', :tenant::text, false)
+
+-- name: notify_stored
+-- submit or settle in a caller's transaction: notify several channels when it commits, and not at all if it is rolled back.
+SELECT pg_notify(g.channel, g.message)
+FROM unnest(:channels::text [], :messages::text []) AS g (channel, message)
