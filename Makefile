@@ -15,7 +15,7 @@ JOBS ?= 5
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run dev test test-bare test-fast fuzz mutation check check-ui ui format bench bench-quick chaos docs reference audit simulate image requirements clean services evidence
+.PHONY: help run dev test test-bare test-fast fuzz mutation check check-ui ui format bench bench-quick chaos docs reference audit simulate mutants image requirements clean services evidence
 
 help:  ## Print this.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-13s %s\n' "$$name" "$$text"; done
@@ -61,6 +61,9 @@ format: $(VENV)/.installed-check  ## Format the sources and repair what the lint
 
 simulate: $(VENV)/.installed-test  ## Simulate the whole system with faults, seed by seed (SEEDS=0-999; ARGS="--shrink", "--trace DIR").
 	$(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),0-999) --jobs $(or $(JOBS_AT_ONCE),2) $(ARGS)
+
+mutants: $(VENV)/.installed-test  ## Say after how many simulated seeds each fault planted in the product is caught (ARGS="--only reap --most 100").
+	$(BIN)/python -m tests.simulation.mutants.run $(ARGS)
 
 bench: $(VENV)/.installed-test services  ## Measure Drumline and its peers on this machine.
 	$(BIN)/python -m bench $(ARGS)

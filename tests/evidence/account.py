@@ -9,12 +9,12 @@ from typing import Any
 
 from tests.evidence.trace import Ending, Execution, Fault, Line, Note, Operation, Phase
 
-BYSTANDERS = ("redis", "kafka", "scheduler", "notifier")
+BYSTANDERS = ("redis", "queue", "kafka", "scheduler", "notifier")
 """Components whose loss or pause must not let anything run twice; only their clocks may."""
 SUBMISSIONS = frozenset({"submit", "submit_job", "submit_many", "job", "batch"})
 OPERATOR_ACTS = frozenset({"retry", "retry_job", "resume_job", "retry_many", "bulk_retry", "bulk"})
 """What makes an ended task run again."""
-STORES = ("postgres", "sqlite", "store")
+STORES = ("postgres", "sqlite", "store", "database")
 UPGRADE_SECONDS = 60.0
 """How long a rolling upgrade takes at most, if the trace does not tell."""
 FOREVER = float("inf")
@@ -77,6 +77,11 @@ class Account:
         return frozenset(run.worker for runs in self.runs.values() for run in runs)
 
     @cached_property
+    def has_stops(self) -> bool:
+        """Whether tasks could note that they were stopped; then one without an end was killed, or still runs."""
+        return any(run.moment == "stopped" for runs in self.runs.values() for run in runs)
+
+    @cached_property
     def unrecorded(self) -> frozenset[str]:
         """The tasks that write no executions, as their submissions say."""
         return frozenset(task for act in self.submissions() if act.detail.get("unrecorded") for task in act.made)
@@ -130,7 +135,7 @@ class Account:
             return True
         if fault.target in self.workers:
             return False
-        return fault.kind == "clock" or not fault.target.startswith(BYSTANDERS)
+        return fault.kind in {"clock", "drift"} or not fault.target.startswith(BYSTANDERS)
 
     def _take(self, line: Line) -> None:
         match line:

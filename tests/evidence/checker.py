@@ -104,7 +104,8 @@ def _doubles(account: Account, grace: float, explain: Callable[[str], None]) -> 
         for first, second in pairwise(runs):
             if first.moment == "error" and first.ended <= second.began:
                 continue
-            if own > 0 and (first.moment is None or first.ended <= second.began):
+            is_stopped = first.moment is not None and first.ended <= second.began
+            if own > 0 and (is_stopped or (first.moment is None and not account.has_stops)):
                 own -= 1
                 continue
             why = _reason(account, first, second, grace)

@@ -182,7 +182,7 @@ def _mutants(results: Mutants | None) -> Iterator[str]:
         f"{_number(results.seeds_at_most)}. {_origin(results)}, {_time(results.seconds)}."
     )
     yield _table(
-        ("mutant", "file", "what it does", "found by", "after seeds"),
+        ("mutant", "file", "what was found", "found by", "after seeds"),
         (
             (
                 mutant.name,

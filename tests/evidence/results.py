@@ -59,6 +59,8 @@ class Simulation(Run, frozen=True, kw_only=True):
     """Seeds that were run again to compare the hashes of their traces …"""
     repeated_equal: int = 0
     """… and those whose hashes were equal."""
+    processor_seconds: float = 0.0
+    """What all seeds took of the processor, however many others used it."""
     findings: tuple[Finding, ...] = ()
 
 
@@ -74,6 +76,7 @@ class Mutant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: str
     file: str
     what: str
+    """What the judge said first."""
     found_by: str | None = None
     """The judge that found it, and nothing if none did."""
     seeds: int | None = None

@@ -248,6 +248,28 @@ def twice_because_redis_was_emptied(h: History) -> str:
     )
 
 
+def twice_because_the_queue_was_frozen(h: History) -> str:
+    h.do("submit", task="t")
+    h.run("t", "begin")
+    h.fault("freeze", "queue", until=h.now + 9)
+    h.run("t", "begin", "end", worker="w2", attempt=2)
+    h.final("t", "COMPLETED", "crashed", "completed")
+    return (
+        "t ran twice: the execution on w2 at 4.000 began after the execution on w1 at 2.000, and no fault explains it"
+    )
+
+
+def twice_though_stops_are_noted(h: History) -> str:
+    h.do("submit", task="t")
+    h.run("t", "begin")
+    h.run("t", "begin", "stopped", worker="w2", attempt=2)
+    h.run("t", "begin", "end", worker="w3", attempt=3)
+    h.final("t", "COMPLETED", "retried", "retried", "completed")
+    return (
+        "t ran twice: the execution on w2 at 3.000 began after the execution on w1 at 2.000, and no fault explains it"
+    )
+
+
 def twice_long_after_a_fault(h: History) -> str:
     h.fault("stop", "w1", until=1)
     for _ in range(3):
@@ -351,6 +373,7 @@ def fired_and_gone(h: History) -> str:
         began_after_the_time_that_the_store_says,
         never_ended, ran_and_gone, two_answers_for_a_key, two_stored_for_a_key,
         refused_and_stored, twice_for_nothing, twice_though_another_worker_was_killed, twice_because_redis_was_emptied,
+        twice_because_the_queue_was_frozen, twice_though_stops_are_noted,
         twice_long_after_a_fault, again_after_completion, again_after_a_settlement, completed_without_an_end,
         completed_twice, more_executions_than_attempts, attempts_that_never_ran, state_that_is_not_the_last_outcome,
         failed_and_yet_again, ended_elsewhere, limit_exceeded, fired_twice, fired_and_gone,

@@ -263,6 +263,24 @@ def execution_after_completion(h: History) -> str:
     return "task t"
 
 
+def execution_after_completion_long_after_a_fault(h: History) -> str:
+    h.fault("restart", "postgres")
+    h.do("submit", task="u")
+    h.read("u", *["QUEUED"] * 40)
+    return execution_after_completion(h)
+
+
+def execution_after_completion_beside_a_frozen_queue(h: History) -> str:
+    h.fault("freeze", "queue", until=h.now + 99)
+    return execution_after_completion(h)
+
+
+def task_of_a_batch_cancelled_by_nobody(h: History) -> str:
+    h.do("batch", detail={"tasks": ["t"]})
+    h.final("t", "CANCELLED", "cancelled")
+    return "task t"
+
+
 def execution_before_submission(h: History) -> str:
     h.run("t", "begin")
     h.do("submit", task="t")
@@ -339,7 +357,8 @@ def retried_completed_task(h: History) -> str:
         completed_by_a_worker_that_lost_its_lease, execution_after_completion, execution_before_submission,
         cancelled_task_that_runs, second_attempt_after_cancellation, forced_cancellation_that_completes,
         cancellation_of_what_was_completed, cancelled_though_nobody_asked, failed_task_that_runs_by_itself,
-        retried_completed_task,
+        retried_completed_task, execution_after_completion_long_after_a_fault,
+        execution_after_completion_beside_a_frozen_queue, task_of_a_batch_cancelled_by_nobody,
     ],
 )  # fmt: skip
 def test_a_planted_violation_is_found_among_good_histories(plant: Callable[[History], str], tmp_path: Path) -> None:

@@ -42,7 +42,11 @@ class Operation(Struct, frozen=True, kw_only=True, tag="op", tag_field="line", o
 
 
 class Execution(Struct, frozen=True, kw_only=True, tag="run", tag_field="line", omit_defaults=True):
-    """What a task noted while it ran: `begin`, then `end` or `error`; one that was killed has no end."""
+    """What a task noted while it ran: `begin`, then `end`, `error` or `stopped`; one that was killed has no end.
+
+    `stopped` is an execution that its worker has ended: because of a timeout, a cancellation, a lost lease, or because
+    it gives the task back. Not every witness can note it.
+    """
 
     at: float
     task: str

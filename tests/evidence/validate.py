@@ -155,7 +155,7 @@ class _History:
             key = ("epoch", line.epoch) if line.epoch else ("run", len(self._holders))
             self._open[place] = self._holder(key)
             self._steps.append(("begin", self._open[place], ""))
-        elif place in self._open:
+        elif line.moment != "stopped" and place in self._open:  # what was stopped is settled by a step of its own
             holder = self._open.pop(place)
             self._ended.append(holder)
             self._steps.append((line.moment, holder, ""))

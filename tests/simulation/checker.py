@@ -7,66 +7,17 @@ product but the numbers of states.
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final
 
-from tests.evidence.trace import Ending, Execution, Fault, Operation, Phase
-from tests.simulation.plan import Step
+from tests.evidence.trace import Operation, Phase
+from tests.simulation.account import COMPLETED, CRASHED, RUNNING, Evidence, Row, seconds_of
+from tests.simulation.lease_checks import LEASE_CHECKS
+from tests.simulation.outside_checks import OUTSIDE_CHECKS
 from tests.simulation.world import World
 
-EPOCH_MS: Final = 1_767_225_600_000
-RUNNING: Final = 2
-COMPLETED, FAILED, CANCELLED, SKIPPED, CRASHED, RELEASED = 3, 4, 5, 6, 13, 12
-POISON_AFTER: Final = 3
 ENDING_ACTS: Final = frozenset(
     {"complete", "back_off", "fail", "snooze", "release", "reap", "stop", "cancel", "force_cancel", "skip"}
 )
-
-
-class Row(NamedTuple):
-    """An attempt as the store has it. Times are virtual seconds."""
-
-    task: str
-    epoch: int
-    outcome: int
-    started: float | None
-    finished: float
-
-
-class Evidence:
-    """The trace and the database, arranged for the checks."""
-
-    def __init__(self, world: World) -> None:
-        self.plan = world.plan
-        self.operations = [line for line in world.trace if isinstance(line, Operation)]
-        self.executions = [line for line in world.trace if isinstance(line, Execution)]
-        self.faults = [line for line in world.trace if isinstance(line, Fault)]
-        self.endings = {line.task: line for line in world.trace if isinstance(line, Ending)}
-        self.connection = world.database.connection
-        self.rows: dict[str, list[Row]] = defaultdict(list)
-        for task, epoch, outcome, started, finished in self.connection.execute(
-            "SELECT task_id, epoch, outcome, started_at, finished_at FROM attempt ORDER BY task_id, epoch"
-        ):
-            begun = None if started is None else _seconds(started)
-            self.rows[task].append(Row(task, epoch, outcome, begun, _seconds(finished)))
-        self.payloads = {
-            task: json.loads(payload) for task, payload in self.connection.execute("SELECT id, payload FROM task")
-        }
-        self.labels: dict[str, list[str]] = defaultdict(list)
-        for task, payload in self.payloads.items():
-            self.labels[payload["label"]].append(task)
-        self.steps = {step.label: step for step in world.plan.steps}
-
-    def acknowledged(self, what: str) -> list[Operation]:
-        """Return the operations of a kind that were acknowledged."""
-        return [line for line in self.operations if line.what == what and line.phase is Phase.OK]
-
-    def was_asked(self, *what: str) -> bool:
-        """Tell whether any client has asked for one of these."""
-        return any(line.what in what for line in self.operations)
-
-    def query(self, text: str) -> list[Any]:
-        """Ask the database."""
-        return self.connection.execute(text).fetchall()
 
 
 def check(world: World) -> list[str]:
@@ -89,7 +40,7 @@ def nothing_acknowledged_is_missing(evidence: Evidence) -> Iterator[str]:
 def nothing_is_stored_twice(evidence: Evidence) -> Iterator[str]:
     """Check that one submission, and one key, is one task; and that a refused one is none."""
     scheduled = {step.label for step in evidence.plan.steps if step.what == "schedule"}
-    for label, tasks in evidence.labels.items():
+    for (_, label), tasks in evidence.labels.items():
         if label not in scheduled and len(tasks) > 1:
             yield f"{label} was submitted once and stored {len(tasks)} times: {tasks}"
     by_key: dict[str, set[str]] = defaultdict(set)
@@ -145,20 +96,21 @@ def a_completed_task_has_run(evidence: Evidence) -> Iterator[str]:
 
 def executions_do_not_overlap_without_a_fault(evidence: Evidence) -> Iterator[str]:
     """Check that a crash, the one reason for a second execution beside the first, is explained by a fault."""
-    worker_of = {(line.task, line.epoch): line.worker for line in evidence.executions if line.moment == "begin"}
     for task, rows in evidence.rows.items():
         for row in rows:
-            if row.outcome == CRASHED and not _is_explained(evidence, worker_of.get((task, row.epoch)), row):
+            if row.outcome == CRASHED and not _is_explained(evidence, row):
                 yield f"epoch {row.epoch} of task {task} counts as crashed at {row.finished}, and no fault explains it"
 
 
-def _is_explained(evidence: Evidence, worker: str | None, row: Row) -> bool:
-    """Tell whether a fault hit the worker of an attempt, or all, before it was taken for dead."""
+def _is_explained(evidence: Evidence, row: Row) -> bool:
+    """Tell whether a fault hit the worker of an attempt, or what it needs, between its lease and its loss."""
+    worker = evidence.workers.get(row.session or 0, "")
+    name = worker.partition(".")[0]
+    reached_by = {name, "database", "all"} | ({"api"} if evidence.is_remote(name) else set())
     for fault in evidence.faults:
-        is_near = fault.at <= row.finished
         hit = fault.target.partition(".")[0]
-        # A lease that never ran was lost on the way to its worker, of which the trace knows nothing.
-        if is_near and (worker is None or hit in {worker.partition(".")[0], "database", "all"}):
+        hit = "api" if hit.startswith("api") else hit
+        if hit in reached_by and fault.at <= row.finished and evidence.lasts_until(fault) >= (row.started or 0.0):
             return True
     return False
 
@@ -172,7 +124,8 @@ def limits_hold(evidence: Evidence) -> Iterator[str]:
     moments: list[tuple[float, int]] = []
     for task, rows in evidence.rows.items():
         for row in rows:
-            if names[task] == "limited" and row.started is not None:
+            # The limit is one of the default tenant.
+            if names[task] == "limited" and evidence.tenants[task] == "default" and row.started is not None:
                 moments += [(row.started, 1), (row.finished, -1)]
     running = 0
     for at, change in sorted(moments):
@@ -196,7 +149,7 @@ def outcomes_are_as_told(evidence: Evidence) -> Iterator[str]:
     if evidence.was_asked("cancel", "bulk", "cancel_job", "retry", "resume_job"):
         return
     for task, ending in evidence.endings.items():
-        options = _options_of(evidence, task)
+        options = evidence.options_of(task)
         if options is None or options.keys() & {"timeout", "expires"} or ending.state == "SKIPPED":
             continue
         crashes = sum(row.outcome == CRASHED for row in evidence.rows[task])
@@ -208,26 +161,6 @@ def outcomes_are_as_told(evidence: Evidence) -> Iterator[str]:
         if ending.state not in expected:
             label = evidence.payloads[task]["label"]
             yield f"task {task} ({label}) is {ending.state}: {ending.attempts}, told to fail {fails} times"
-
-
-def _options_of(evidence: Evidence, task: str) -> dict[str, Any] | None:
-    label = evidence.payloads[task]["label"]
-    head, _, tail = label.partition(".")
-    step: Step | None = evidence.steps.get(head)
-    if step is None:
-        return None
-    match step.what:
-        case "submit":
-            return step.body
-        case "batch":
-            found: dict[str, Any] = step.body["tasks"][int(tail)]
-        case "job":
-            found = step.body["tasks"][tail]
-        case "schedule":
-            found = step.body["task"]
-        case _:
-            return None
-    return found
 
 
 def schedules_fire_once(evidence: Evidence) -> Iterator[str]:
@@ -251,7 +184,7 @@ def paused_queues_rest(evidence: Evidence) -> Iterator[str]:
     """Check that no task of a queue was claimed between the answer to a pause and the next resume."""
     queues = dict(evidence.query("SELECT task.id, lane.queue FROM task JOIN lane ON lane.id = task.lane"))
     for line in evidence.acknowledged("pause"):
-        queue = line.detail["queue"]
+        queue, tenant = line.detail["queue"], evidence.steps[line.detail["label"]].tenant or "default"
         resumes = [
             each.at
             for each in evidence.operations
@@ -263,7 +196,8 @@ def paused_queues_rest(evidence: Evidence) -> Iterator[str]:
         until = min((at for at in resumes if at > line.at), default=float("inf"))
         for task, rows in evidence.rows.items():
             for row in rows:
-                if queues[task] == queue and row.started is not None and line.at + 0.001 < row.started < until:
+                mine = queues[task] == queue and evidence.tenants[task] == tenant
+                if mine and row.started is not None and line.at + 0.001 < row.started < until:
                     yield f"task {task} of {queue} was claimed at {row.started}, paused from {line.at} to {until}"
 
 
@@ -346,16 +280,12 @@ def nothing_begins_early(evidence: Evidence) -> Iterator[str]:
         return
     for task, created, due in evidence.query("SELECT id, created_at, due_at FROM task"):
         label = evidence.payloads[task]["label"]
-        delay = (_options_of(evidence, task) or {}).get("delay", 0) if "." not in label else 0
+        delay = (evidence.options_of(task) or {}).get("delay", 0) if "." not in label else 0
         if due - created < delay * 1000 - 1:
             yield f"task {task} ({label}) is due {due - created} ms after its submission, and not {delay} s"
         for row in evidence.rows[task][:1]:
-            if row.started is not None and row.started < _seconds(due) - 0.001:
-                yield f"task {task} ({label}) was leased at {row.started}, before it was due at {_seconds(due)}"
-
-
-def _seconds(millis: int) -> float:
-    return (millis - EPOCH_MS) / 1000
+            if row.started is not None and row.started < seconds_of(due) - 0.001:
+                yield f"task {task} ({label}) was leased at {row.started}, before it was due at {seconds_of(due)}"
 
 
 CHECKS: Final = (
@@ -375,4 +305,6 @@ CHECKS: Final = (
     the_books_balance,
     the_log_tells_all,
     nothing_begins_early,
+    *LEASE_CHECKS,
+    *OUTSIDE_CHECKS,
 )

@@ -6,6 +6,7 @@ from tests.simulation.plan import FaultStep
 from tests.simulation.world import Member, World
 
 USUAL_DELAY = 0.002
+KAFKA, RECEIVER = "kafka", "notifier's receiver"
 
 
 class Faults:
@@ -26,6 +27,7 @@ class Faults:
         world = self._world
         world.is_quiet = True
         world.queue_server.frozen_until = world.queue_server.jumbled_until = 0.0
+        world.broker.down_until = world.receiver.down_until = 0.0
         for member in world.members.values():
             _heal(member)
             world.loop.resume(member.process)
@@ -39,26 +41,36 @@ class Faults:
         if fault.target in world.members:
             self._hit(world.members[fault.target], fault, until)
             return
-        self._hit_all(fault.kind, until)
+        self._hit_all(fault, until)
 
-    def _hit_all(self, kind: str, until: float) -> None:
+    def _hit_all(self, fault: FaultStep, until: float) -> None:
         """Begin a fault of the whole installation, or of one of its servers."""
         world = self._world
-        match kind:
+        match fault.kind:
             case "outage":
-                for member in world.members.values():
-                    member.wire.cut_until = max(member.wire.cut_until, until)
+                self._cut_all(until)
             case "upgrade":
-                for number, name in enumerate(world.members):
-                    world.loop.call_later(number * 1.0, self._upgrade, name)
+                self._upgrade_all()
             case "flush":
                 world.queue_server.flush()
             case "freeze":
                 world.queue_server.frozen_until = until
             case "jumble":
                 world.queue_server.jumbled_until = until
+            case "refuse" if fault.target == KAFKA:
+                world.broker.down_until = until
+            case "refuse":
+                world.receiver.down_until = until
             case _:
-                raise ValueError(f"there is no fault {kind} of the installation")
+                raise ValueError(f"there is no fault {fault.kind} of the installation")
+
+    def _cut_all(self, until: float) -> None:
+        for member in self._world.members.values():
+            member.wire.cut_until = max(member.wire.cut_until, until)
+
+    def _upgrade_all(self) -> None:
+        for number, name in enumerate(self._world.members):
+            self._world.loop.call_later(number * 1.0, self._upgrade, name)
 
     def _incarnation(self, target: str) -> str:
         member = self._world.members.get(target)

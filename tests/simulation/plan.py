@@ -20,6 +20,8 @@ class Step(Struct, frozen=True, kw_only=True, omit_defaults=True):
     what: str
     """`submit`, `batch`, `job`, `schedule`, `cancel`, `retry`, `read`, `pause`, `resume`, `bulk` …"""
     client: str = "ada"
+    tenant: str = ""
+    """The tenant that it is done for, if not the default one."""
     about: str | None = None
     """The label of the earlier step that it is about."""
     body: dict[str, Any] = {}
@@ -30,7 +32,7 @@ class FaultStep(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     at: float
     kind: str
-    """`kill`, `cut`, `lose`, `slow`, `clock`, `drift`, `stop`, `flush`, `freeze`, `jumble`."""
+    """`kill`, `cut`, `lose`, `slow`, `clock`, `drift`, `stop`, `flush`, `freeze`, `jumble`, `refuse`."""
     target: str
     seconds: float = 0.0
     amount: float = 0.0
@@ -47,6 +49,20 @@ class Fleet(Struct, frozen=True, kw_only=True):
     limit: int | None = None
     """Tasks named `limited` that may run at once, if they are under a limit."""
     extra_duties: tuple[str, ...] = ()
+    remote_workers: int = 0
+    """How many of the workers reach the servers by HTTP."""
+    has_old_servers: bool = False
+    """Whether the servers answer remote workers as those of an earlier version do."""
+    tenants: tuple[str, ...] = ()
+    """Tenants besides the default one; the first worker of several works for the first of them alone."""
+    notifiers: int = 0
+    has_bus: bool = False
+    """Whether schedulers copy the log of events to a Kafka."""
+
+    @property
+    def bound_worker(self) -> str | None:
+        """The worker that works for one tenant alone, if there is one."""
+        return "worker0" if self.tenants and self.workers - self.remote_workers > 1 else None
 
 
 class Plan(Struct, frozen=True, kw_only=True):

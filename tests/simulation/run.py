@@ -12,18 +12,19 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from tests.simulation import determinism, plan
+from tests.simulation.shrinking import shrink
+from tests.simulation.totals import Totals
 
 if TYPE_CHECKING:
     from tests.simulation.simulate import Run, Verdict
 
 FOUND: Final = Path(__file__).with_name("found")
 SECONDS_PER_SEED: Final = 60.0
-SHRINK_RUNS: Final = 400
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -51,6 +52,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--hashes", action="store_true", help="print the hash of each trace")
     parser.add_argument("--first", action="store_true", help="stop at the first seed that fails")
     parser.add_argument("--shrink", action="store_true", help="shrink and store what fails")
+    parser.add_argument("--found", type=Path, default=FOUND, help="the folder for what was shrunk")
+    parser.add_argument("--repeat", type=int, default=0, help="run so many seeds a second time, and compare the traces")
+    parser.add_argument("--record", action="store_true", help="add the run to evidence/")
     parser.add_argument("-v", "--verbose", action="store_true", help="print the traces")
     return parser
 
@@ -69,34 +73,45 @@ def prepare() -> None:
 
 def _show(plans: Iterable[plan.Plan], options: argparse.Namespace) -> int:
     """Run plans, print what fails and how long it took."""
-    began = determinism.real_monotonic()
-    count = failed = 0
-    virtual = 0.0
+    totals = Totals()
     for done, verdict in run_plans(plans, jobs=options.jobs, trace=options.trace, verbose=options.verbose):
-        count += 1
-        virtual += verdict.virtual_seconds
+        totals.add(verdict, is_kept=len(totals.hashes) < options.repeat)
         if options.hashes:
             _print(f"seed {verdict.seed}: {verdict.hash}")
         if verdict.problems:
-            failed += 1
-            _print(f"seed {verdict.seed} failed ({done.size} events, trace {verdict.hash[:12]}):")
-            for problem in verdict.problems[:5]:
-                _print(f"  {problem}")
+            _print("\n  ".join((_title(done, verdict), *verdict.problems[:5])))
             if options.shrink:
-                _store(done, verdict)
+                _store(done, verdict, options.found)
             if options.first:
                 break
-    took = determinism.real_monotonic() - began
-    _print(
-        f"{count} seeds, {failed} failed, {took:.1f} s, {count / max(took, 0.001):.1f} seeds a second,"
-        f" {virtual / 3600:.1f} hours of virtual time"
-    )
-    return 1 if failed else 0
+    unequal = _repeat(totals, options.jobs)
+    if unequal:
+        _print(f"seeds {unequal} gave other traces when they were repeated")
+    _print(totals.text())
+    if options.record:
+        totals.record(options.seeds, unequal)
+    return 1 if totals.findings or unequal else 0
 
 
-def _store(failing: plan.Plan, verdict: "Verdict") -> None:
-    small, problems = shrink(failing, verdict.problems)
-    path = FOUND / f"seed-{failing.seed}.json"
+def _title(done: plan.Plan, verdict: "Verdict") -> str:
+    return f"seed {verdict.seed} failed ({done.size} events, trace {verdict.hash[:12]}):"
+
+
+def _repeat(totals: Totals, jobs: int) -> list[int]:
+    """Run the first seeds again; return those that have not given the same trace."""
+    from tests.simulation.workload import plan_of  # noqa: PLC0415 - after `prepare`
+
+    again = run_plans((plan_of(seed) for seed in totals.hashes), jobs=jobs)
+    return [verdict.seed for _, verdict in again if verdict.hash != totals.hashes[verdict.seed]]
+
+
+def _store(failing: plan.Plan, verdict: "Verdict", folder: Path) -> None:
+    def problems_of(smaller: plan.Plan) -> tuple[str, ...]:
+        ((_, found),) = run_plans([smaller])
+        return found.problems
+
+    small, problems = shrink(failing, verdict.problems, problems_of)
+    path = folder / f"seed-{failing.seed}.json"
     plan.save(small, path)
     _print(f"  shrunk to {small.size} events in {path}: {problems[0]}")
 
@@ -140,7 +155,8 @@ def _verdict_of(done: plan.Plan, pid: int, pipe: int) -> "Verdict":
         text = reading.read()
     _, status = os.waitpid(pid, 0)
     if not text:
-        return Verdict(done.seed, "", (f"the simulation itself ended with status {status}",), 0, 0.0)
+        problems = (f"the simulation itself ended with status {status}",)
+        return Verdict(seed=done.seed, hash="", problems=problems)
     return msgspec.json.decode(text, type=Verdict)
 
 
@@ -169,35 +185,6 @@ def _fork(work: Callable[[], bytes]) -> tuple[int, int]:
     finally:
         # Without cleaning up: what belongs to killed processes must not run.
         os._exit(status)
-
-
-def shrink(failing: plan.Plan, problems: tuple[str, ...]) -> tuple[plan.Plan, tuple[str, ...]]:
-    """Leave out operations and faults for as long as the rest still fails, in ever smaller pieces."""
-    runs = 0
-    piece = max(failing.size // 2, 1)
-    while piece and runs < SHRINK_RUNS:
-        is_smaller = False
-        start = 0
-        while start < failing.size and runs < SHRINK_RUNS:
-            runs += 1
-            smaller = _without(failing, start, piece)
-            ((_, verdict),) = run_plans([smaller])
-            if verdict.problems:
-                failing, problems, is_smaller = smaller, verdict.problems, True
-            else:
-                start += piece
-        if not is_smaller or piece > failing.size:
-            piece //= 2
-    return failing, problems
-
-
-def _without(whole: plan.Plan, start: int, count: int) -> plan.Plan:
-    """Return a plan without a stretch of its events, faults first."""
-    events: list[Any] = [*whole.faults, *whole.steps]
-    kept = events[:start] + events[start + count :]
-    faults = tuple(each for each in kept if isinstance(each, plan.FaultStep))
-    steps = tuple(each for each in kept if isinstance(each, plan.Step))
-    return msgspec.structs.replace(whole, faults=faults, steps=steps)
 
 
 def _print(text: str) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import logging
+from time import process_time
 from typing import Any, Final
 
 import msgspec
@@ -14,7 +15,8 @@ from drumline.core.state import State
 from drumline.core.task import decode_options
 from drumline.testing.clock import EPOCH, current_process, monotonic_time, wall_time
 from drumline.testing.loop import SimulatedLoop, Stalled
-from tests.evidence.trace import Ending, Line
+from tests.evidence import checker as judge
+from tests.evidence.trace import Ending, Line, Operation, Phase
 from tests.simulation import checker, determinism
 from tests.simulation.clients import Clients
 from tests.simulation.faults import Faults
@@ -30,18 +32,24 @@ MOST_SECONDS: Final = 240.0
 _UNFINISHED: Final = (
     "SELECT (SELECT count(*) FROM task_live) + (SELECT count(*) FROM job WHERE finished_at IS NULL)"
     " + (SELECT count(*) FROM schedule_live WHERE due_at IS NOT NULL OR waiting > 0)"
-    " + (SELECT count(*) FROM bulk WHERE finished_at IS NULL)"
+    " + (SELECT count(*) FROM bulk WHERE finished_at IS NULL) + (SELECT count(*) FROM delivery WHERE state = 0)"
+)
+_UNREAD: Final = (
+    "SELECT count(*) FROM outbox WHERE seq > coalesce((SELECT position FROM event_cursor WHERE consumer = :reader), 0)"
 )
 
 
-class Verdict(Struct, frozen=True):
+class Verdict(Struct, frozen=True, kw_only=True):
     """What came of a run."""
 
     seed: int
     hash: str
     problems: tuple[str, ...]
-    lines: int
-    virtual_seconds: float
+    operations: int = 0
+    executions: int = 0
+    faults: int = 0
+    virtual_seconds: float = 0.0
+    processor_seconds: float = 0.0
 
 
 class Run(Struct):
@@ -72,14 +80,22 @@ def simulate(plan: Plan) -> Run:
     digest = hashlib.sha256()
     for line in world.trace:
         digest.update(encoder.encode(line) + b"\n")
-    problems = (*world.problems, *checker.check(world))
-    return Run(Verdict(plan.seed, digest.hexdigest(), problems, len(world.trace), world.now), world.trace)
+    judged = judge.judge(world.trace)
+    problems = (*world.problems, *checker.check(world), *(f"by the trace, {each}" for each in judged.findings))
+    verdict = Verdict(
+        seed=plan.seed, hash=digest.hexdigest(), problems=problems, executions=judged.executions, faults=judged.faults,
+        operations=sum(isinstance(line, Operation) and line.phase is Phase.INVOKE for line in world.trace),
+        virtual_seconds=world.now, processor_seconds=process_time(),
+    )  # fmt: skip
+    return Run(verdict, world.trace)
 
 
 async def _run(world: World) -> None:
     loop, plan = world.loop, world.plan
     clients, faults = Clients(world), Faults(world)
     world.start_all()
+    for tenant in plan.fleet.tenants:
+        await _until_acknowledged(clients, Step(at=0, label=tenant, what="tenant", body={"name": tenant}))
     if plan.fleet.limit is not None:
         await _until_acknowledged(
             clients,
@@ -92,8 +108,10 @@ async def _run(world: World) -> None:
     await breaking
     faults.end_all()
     await acting
-    for queue in QUEUES:
-        await _until_acknowledged(clients, Step(at=0, label=f"resume {queue}", what="resume", body={"queue": queue}))
+    for tenant in ("", *plan.fleet.tenants):
+        for queue in QUEUES:
+            step = Step(at=0, label=f"resume {queue}", what="resume", tenant=tenant, body={"queue": queue})
+            await _until_acknowledged(clients, step)
     while _unfinished(world) and world.now < MOST_SECONDS:  # noqa: ASYNC110 - nothing tells when all has ended
         await asyncio.sleep(1.0)
     if left := _unfinished(world):
@@ -106,7 +124,11 @@ async def _until_acknowledged(clients: Clients, step: Step) -> None:
 
 
 def _unfinished(world: World) -> int:
-    (count,) = world.database.connection.execute(_UNFINISHED).fetchone()
+    connection, fleet = world.database.connection, world.plan.fleet
+    (count,) = connection.execute(_UNFINISHED).fetchone()
+    readers = ["notifier"] * bool(fleet.notifiers) + ["kafka"] * fleet.has_bus
+    for reader in readers if not count else ():
+        count += connection.execute(_UNREAD, {"reader": reader}).fetchone()[0]
     return int(count)
 
 
@@ -117,8 +139,9 @@ def _endings(world: World) -> list[Ending]:
     for task, outcome in connection.execute("SELECT task_id, outcome FROM attempt ORDER BY task_id, epoch"):
         attempts.setdefault(task, []).append(AttemptOutcome(outcome).word)
     endings = []
-    for task, state, key, options in connection.execute(
-        "SELECT id, state, idempotency_key, options FROM task_view ORDER BY id"
+    for task, state, key, options, tenant in connection.execute(
+        "SELECT v.id, v.state, v.idempotency_key, v.options, lane.tenant FROM task_view AS v"
+        " JOIN task ON task.id = v.id JOIN lane ON lane.id = task.lane ORDER BY v.id"
     ):
         known = decode_options(options)
         endings.append(
@@ -127,7 +150,7 @@ def _endings(world: World) -> list[Ending]:
                 task=task,
                 state=State(state).name,
                 attempts=tuple(attempts.get(task, ())),
-                key=key,
+                key=key if key is None or tenant == "default" else f"{tenant}/{key}",
                 job=known.job,
                 schedule=known.schedule,
                 fire_time=None if known.fire_time is None else str(known.fire_time),

@@ -1,6 +1,7 @@
 """The tasks that simulated workers run, and the witness that notes each execution."""
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Any
 
 from drumline.sdk.app import Drumline
@@ -29,16 +30,16 @@ async def _run(seconds: float, fails: int, attempt: int) -> int:
 
 
 @app.task(name="work")
-async def work(label: str, seconds: float, fails: int, *, ctx: Context[Any] = inject()) -> int:
+async def work(label: str, seconds: float, fails: int, kills: int = 0, *, ctx: Context[Any] = inject()) -> int:
     """Take a time, and fail so many times."""
-    del label
+    del label, kills
     return await _run(seconds, fails, ctx.attempt)
 
 
 @app.task(name="limited")
-async def limited(label: str, seconds: float, fails: int, *, ctx: Context[Any] = inject()) -> int:
+async def limited(label: str, seconds: float, fails: int, kills: int = 0, *, ctx: Context[Any] = inject()) -> int:
     """Do the same under a limit."""
-    del label
+    del label, kills
     return await _run(seconds, fails, ctx.attempt)
 
 
@@ -50,13 +51,26 @@ class WitnessedFunction(AsyncFunction):
     async def execute(self, call: ExecutorCall) -> Any:
         """Run it."""
         self._note(call, "begin")
+        if call.task.attempt <= json.loads(bytes(call.task.payload)).get("kills", 0):
+            await self._die()
         try:
             value = await super().execute(call)
+        except asyncio.CancelledError:
+            self._note(call, "stopped")
+            raise
         except Exception:
             self._note(call, "error")
             raise
         self._note(call, "end")
         return value
+
+    async def _die(self) -> None:
+        """Take the whole worker along, as a task does that eats all memory."""
+        process = current_process()
+        if process is not None:
+            self.world.note_fault("kill", process.name, by="task")
+            self.world.kill(process.name.partition(".")[0])
+        await asyncio.get_running_loop().create_future()
 
     def _note(self, call: ExecutorCall, moment: str) -> None:
         process = current_process()

@@ -1,12 +1,18 @@
 """Makes plans from seeds: which processes there are, what clients do, and which faults occur."""
 
+from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
+import msgspec
+
+from tests.simulation.faults import KAFKA, RECEIVER
 from tests.simulation.plan import FaultStep, Fleet, Plan, Step
 
 BUSY_SECONDS: Final = 20.0
 """Clients act and faults occur in this time; then the system is left alone until all work has ended."""
+TENANTS: Final = ("acme", "umbrella")
+WEBHOOK: Final = "https://hooks.example.com/drumline"
 QUEUES: Final = ("default", "mail", "slow")
 EXTRA_DUTIES: Final = ("prune", "prune_events", "tidy", "stats", "depth", "queue_metrics")
 
@@ -23,9 +29,23 @@ def plan_of(seed: int) -> Plan:
         limit=random.choice((None, 1, 2)),
         extra_duties=tuple(duty for duty in EXTRA_DUTIES if random.random() < 0.1),
     )
+    fleet = _with_surroundings(random, fleet)
     steps = _Steps(random, fleet).make(random.randrange(6, 22))
     faults = _faults(random, fleet) if random.random() < 0.9 else ()
     return Plan(seed=seed, fleet=fleet, steps=steps, faults=faults)
+
+
+def _with_surroundings(random: Random, fleet: Fleet) -> Fleet:
+    """Add what not every installation has; some seeds have none of it, most have one."""
+    remote = random.randrange(1, fleet.workers + 1) if random.random() < 0.25 else 0
+    return msgspec.structs.replace(
+        fleet,
+        remote_workers=remote,
+        has_old_servers=bool(remote) and random.random() < 0.3,
+        tenants=TENANTS if random.random() < 0.2 else (),
+        notifiers=random.choice((1, 2)) if random.random() < 0.15 else 0,
+        has_bus=random.random() < 0.15,
+    )
 
 
 class _Steps:
@@ -38,15 +58,20 @@ class _Steps:
         self._tasks: list[str] = []
         self._jobs: list[str] = []
         self._schedules: list[str] = []
+        self._tenants: dict[str, str] = {}
         self._keys: list[tuple[str, str, dict[str, Any]]] = []
 
     def make(self, count: int) -> tuple[Step, ...]:
         """Return so many, in the order of their times."""
-        makers = (
+        makers: list[tuple[Callable[[str, float], None], int]] = [
             (self._submit, 10), (self._again, 2), (self._batch, 2), (self._job, 3), (self._schedule, 1),
             (self._cancel, 2), (self._retry, 2), (self._read, 4), (self._pause, 1), (self._bulk, 1),
-            (self._end_job, 1), (self._reschedule, 1),
-        )  # fmt: skip
+            (self._end_job, 1), (self._reschedule, 1), (self._cancel_running, 1), (self._forge, 1),
+        ]  # fmt: skip
+        if self._fleet.tenants:
+            makers.append((self._peek, 3))
+        if self._fleet.notifiers:
+            makers.append((self._subscribe, 4))
         chosen = [maker for maker, weight in makers for _ in range(weight)]
         for number in range(count):
             at = round(self._random.uniform(0.0, BUSY_SECONDS), 3)
@@ -55,13 +80,23 @@ class _Steps:
 
     def _add(self, at: float, label: str, what: str, about: str | None = None, **body: Any) -> None:
         client = self._random.choice(("ada", "bob"))
-        self._steps.append(Step(at=at, label=label, what=what, client=client, about=about, body=body))
+        tenant = self._tenant_of(label, about)
+        self._steps.append(Step(at=at, label=label, what=what, client=client, about=about, tenant=tenant, body=body))
 
-    def _task(self, label: str) -> dict[str, Any]:
+    def _tenant_of(self, label: str, about: str | None) -> str:
+        """Return the tenant of a step: that of what it is about, else any."""
+        if not self._fleet.tenants:
+            return ""
+        if about is None:
+            about = label
+        return self._tenants.setdefault(about, self._random.choice(("", *self._fleet.tenants)))
+
+    def _task(self, label: str, seconds: float | None = None) -> dict[str, Any]:
         random = self._random
         name = random.choice(("work", "work", "work", "limited"))
         fails = random.choice((0, 0, 0, 1, 2, 4))
-        seconds = random.choice((0.0, 0.05, 0.5, 3.0, 8.0, 8.0))
+        if seconds is None:
+            seconds = 14.0 if random.random() < 0.06 else random.choice((0.0, 0.05, 0.5, 3.0, 8.0, 8.0))
         body: dict[str, Any] = {
             "name": name,
             "payload": {"label": label, "seconds": seconds, "fails": fails},
@@ -70,6 +105,8 @@ class _Steps:
             "backoff": {"base": random.choice((0.1, 1.0)), "factor": 1.0},
             "tags": [random.choice(("red", "blue"))],
         }
+        if random.random() < 0.02:
+            body["payload"]["kills"] = random.choice((1, 1, 3))
         if random.random() < 0.3:
             body["delay"] = round(random.uniform(0.1, 8.0), 2)
         if random.random() < 0.3:
@@ -94,6 +131,9 @@ class _Steps:
             return
         first, _, body = self._random.choice(self._keys)
         at = next(step.at for step in self._steps if step.label == first) + self._random.choice((0.0, 0.001, 0.5, 5.0))
+        # In an installation with tenants perhaps for another one, where the key means another task.
+        if self._random.random() < 0.7:
+            self._tenants[label] = self._tenants.get(first, "")
         self._add(at, label, "submit", **body)
 
     def _batch(self, label: str, at: float) -> None:
@@ -119,7 +159,9 @@ class _Steps:
         self._jobs.append(label)
         once = {"idempotency_key": f"key {label}"} if self._random.random() < 0.5 else {}
         earlier = self._jobs[:-1]
-        about = self._random.choice(earlier) if earlier and self._random.random() < 0.4 else None
+        about = self._random.choice(earlier) if earlier and self._random.random() < 0.5 else None
+        if about is not None:
+            self._tenants[label] = self._tenants.get(about, "")
         self._add(at, label, "job", about=about, name="report", tasks=tasks, **once)
 
     def _schedule(self, label: str, at: float) -> None:
@@ -127,6 +169,7 @@ class _Steps:
         for field in ("delay", "expires"):
             task.pop(field, None)
         task["payload"]["seconds"] = min(task["payload"]["seconds"], 0.5)
+        task["payload"].pop("kills", None)
         self._schedules.append(label)
         overlap = self._random.choice(("allow", "skip", "queue"))
         self._add(
@@ -148,11 +191,38 @@ class _Steps:
     def _cancel(self, label: str, at: float) -> None:
         self._about_task(label, at, "cancel")
 
+    def _cancel_running(self, label: str, at: float) -> None:
+        """Submit a long task, and cancel it while it runs."""
+        body = self._task(f"{label}long", seconds=16.0)
+        for field in ("delay", "expires", "timeout"):
+            body.pop(field, None)
+        self._add(at, f"{label}long", "submit", **body)
+        self._add(round(at + self._random.uniform(0.5, 3.0), 3), label, "cancel", about=f"{label}long")
+
     def _retry(self, label: str, at: float) -> None:
         self._about_task(label, at, "retry")
 
     def _read(self, label: str, at: float) -> None:
         self._about_task(label, at, "read")
+
+    def _peek(self, label: str, at: float) -> None:
+        """Ask for a task of another tenant."""
+        if self._tasks:
+            about = self._random.choice(self._tasks)
+            own = self._tenants.get(about, "")
+            self._add(self._after(about, at), label, "peek", about=about)
+            other = self._random.choice([each for each in self._fleet.tenants if each != own])
+            self._steps[-1] = msgspec.structs.replace(self._steps[-1], tenant=other)
+
+    def _forge(self, label: str, at: float) -> None:
+        """Report on a running task with a nonce that was never given out."""
+        self._about_task(label, at, "forge")
+
+    def _subscribe(self, label: str, at: float) -> None:
+        """Have ends of tasks told by webhook."""
+        at = round(at / 4, 3)
+        events = ["drumline.task.completed", "drumline.task.failed"]
+        self._add(at, label, "subscribe", name=label, events=events, webhook=WEBHOOK)
 
     def _reschedule(self, label: str, at: float) -> None:
         self._about_task(label, at, "reschedule", delay=round(self._random.uniform(0.1, 5.0), 2))
@@ -160,6 +230,7 @@ class _Steps:
     def _pause(self, label: str, at: float) -> None:
         queue = self._random.choice(QUEUES)
         self._add(at, label, "pause", queue=queue)
+        self._tenants[f"{label}.resume"] = self._tenants.get(label, "")
         self._add(at + self._random.uniform(0.1, 6.0), f"{label}.resume", "resume", queue=queue)
 
     def _bulk(self, label: str, at: float) -> None:
@@ -173,6 +244,10 @@ class _Steps:
             self._add(self._after(about, at), label, what, about=about)
 
 
+WHOLE: Final = {"outage": "database", "flush": "queue", "freeze": "queue", "jumble": "queue", "upgrade": "all"}
+"""Faults that hit one thing, whatever there is."""
+
+
 def _faults(random: Random, fleet: Fleet) -> tuple[FaultStep, ...]:
     """Return a few faults of kinds that this seed favours."""
     workers = [f"worker{number}" for number in range(fleet.workers)]
@@ -182,6 +257,9 @@ def _faults(random: Random, fleet: Fleet) -> tuple[FaultStep, ...]:
     kinds = ["kill", "kill", "kill", "cut", "cut", "lose", "slow", "clock", "drift", "stop", "outage", "upgrade"]
     if fleet.has_queue:
         kinds += ["flush", "freeze", "jumble"]
+    anyone += [f"notifier{number}" for number in range(fleet.notifiers)] * 2
+    outside = [KAFKA] * fleet.has_bus + [RECEIVER] * bool(fleet.notifiers)
+    kinds += ["refuse"] * 3 if outside else []
     favoured = random.sample(kinds, random.randrange(1, 5))
     faults = []
     for _ in range(random.randrange(1, 9)):
@@ -190,11 +268,19 @@ def _faults(random: Random, fleet: Fleet) -> tuple[FaultStep, ...]:
         # Some longer than a session lives without a heartbeat: then its tasks run elsewhere, and it comes back.
         longest = (3.0, 19.0, 24.0) if kind in {"cut", "stop"} else (0.5, 3.0, 10.0, 25.0)
         seconds = round(random.choice(longest) * random.uniform(0.8, 1.0), 2)
-        target = {"outage": "database", "flush": "queue", "freeze": "queue", "jumble": "queue", "upgrade": "all"}.get(
-            kind
-        ) or random.choice(anyone)
+        target = random.choice(outside) if kind == "refuse" else WHOLE.get(kind) or random.choice(anyone)
         faults.append(FaultStep(at=at, kind=kind, target=target, seconds=seconds, amount=_amount(random, kind)))
+    if random.random() < 0.1:
+        faults += _late_return(random, workers, schedulers)
     return tuple(sorted(faults, key=lambda fault: (fault.at, fault.target, fault.kind)))
+
+
+def _late_return(random: Random, workers: list[str], schedulers: list[str]) -> list[FaultStep]:
+    """Return faults by which a worker comes back about when it is taken for dead, by schedulers that are slow."""
+    at = round(random.uniform(0.0, BUSY_SECONDS - 12.0), 3)
+    silent = FaultStep(at=at, kind="stop", target=random.choice(workers), seconds=round(random.uniform(10.0, 20.0), 2))
+    slow = [FaultStep(at=at + 4.0, kind="slow", target=name, seconds=20.0, amount=1.2) for name in schedulers]
+    return [silent, *slow]
 
 
 def _amount(random: Random, kind: str) -> float:

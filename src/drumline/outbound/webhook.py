@@ -1,6 +1,7 @@
 """Sends webhooks by the Standard Webhooks specification: signed, with a timeout, after the address check."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -74,13 +75,22 @@ class WebhookFailed(Exception):
 class WebhookSender:
     """Calls receivers. Redirects are not followed unless an operator wants it, and then the guard judges each one."""
 
-    def __init__(self, guard: AddressGuard, *, clock: Clock, timeout: float, follow_redirects: bool = False) -> None:
+    def __init__(
+        self,
+        guard: AddressGuard,
+        *,
+        clock: Clock,
+        timeout: float,
+        follow_redirects: bool = False,
+        make_client: "Callable[[], httpx.AsyncClient] | None" = None,
+    ) -> None:
         self._guard = guard
         self._clock = clock
         self.timeout = timeout
         """Seconds for the whole exchange."""
         self._redirects = MOST_REDIRECTS if follow_redirects else 0
-        self._client = LateClient(partial(_new_client, guard))
+        # Another client is for simulations: there the guard judges URLs, and there are no connections.
+        self._client = LateClient(make_client or partial(_new_client, guard))
 
     async def send(self, url: str, message: WebhookMessage) -> WebhookResponse:
         """Send a message and return the answer of a receiver that accepted it, or raise `WebhookFailed`."""

@@ -56,6 +56,8 @@ class Rounds:
     ) -> None:
         self._metrics = metrics or Metrics()
         self._duty = duty
+        # Once: asking a protocol takes longer than many a pass.
+        self._punctual = duty if isinstance(duty, PunctualDuty) else None
         self._random = random
         self._failures = 0
         self._known = ""
@@ -98,7 +100,7 @@ class Rounds:
         return pause if due_in is None else min(pause, max(due_in, SHORTEST_PAUSE))
 
     def _due_in(self) -> float | None:
-        return self._duty.next_in() if isinstance(self._duty, PunctualDuty) else None
+        return None if self._punctual is None else self._punctual.next_in()
 
     def _failed(self, error: Exception) -> None:
         self._failures += 1

@@ -42,10 +42,12 @@ class SimulatedProcess:
 class SimulatedTask(asyncio.Task[T]):
     """A task whose place in a set does not depend on its address."""
 
+    def __init__(self, coro: Generator[Any, None, T] | Coroutine[Any, Any, T], *, number: int, **options: Any) -> None:
+        self.number = number  # first: asyncio puts the task into a set when it is made
+        super().__init__(coro, **options)
+
     def __hash__(self) -> int:
         return self.number
-
-    number: int = 0
 
 
 class SimulatedFuture(asyncio.Future[T]):
@@ -175,8 +177,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """Make a task that is kept until the simulation ends."""
         self._made += 1
         label = f"task {self._made}" if name is None else str(name)
-        task: SimulatedTask[T] = SimulatedTask(coro, loop=self, name=label, context=context)
-        task.number = self._made
+        task: SimulatedTask[T] = SimulatedTask(coro, number=self._made, loop=self, name=label, context=context)
         self._kept.append(task)
         return task
 

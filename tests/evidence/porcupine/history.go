@@ -142,7 +142,7 @@ func (b *builder) learn() {
 		case "run":
 			b.hasRuns = true
 			b.workers[line.Worker] = true
-			if about := b.fact(line.Task); line.Moment == "error" {
+			if about := b.fact(line.Task); line.Moment == "error" || line.Moment == "stopped" {
 				about.unnoted--
 			}
 		case "fault":
@@ -168,7 +168,7 @@ func (b *builder) learn() {
 		for _, task := range op.made() {
 			b.know(op.Key, task)
 			about := b.fact(task)
-			about.mayExpire = about.mayExpire || b.mayExpire || op.says("expires") || len(op.tasks()) > 0
+			about.mayExpire = about.mayExpire || b.mayExpire || op.says("expires")
 			about.isRecorded = about.isRecorded && !op.says("unrecorded")
 		}
 	}
@@ -377,29 +377,66 @@ func (b *builder) addRuns() {
 			open[name] = begun[:len(begun)-1]
 		}
 		about := b.fact(line.Task)
-		about.isFaulty = about.isFaulty || b.hasFault(line.Worker, math.MaxFloat64)
+		about.isFaulty = about.isFaulty || b.hasFault(line.Worker, line.At, math.MaxFloat64)
 		call, back := int64(2*place), int64(2*place)
 		if b.slack > 0 {
 			call, back = b.firstAt(line.At-b.slack), b.lastAt(line.At+b.slack)
 		}
 		b.tasks[line.Task] = append(b.tasks[line.Task], Step{
-			Kind: line.Moment, Sure: true, Task: line.Task, Run: run, Late: b.hasFault(line.Worker, line.At), Client: line.Worker,
+			Kind: line.Moment, Sure: true, Task: line.Task, Run: run, Late: b.hasFault(line.Worker, line.At, line.At), Client: line.Worker,
 			From: line.At, Until: line.At, call: call, back: back,
 		})
 	}
 }
 
-// hasFault tells whether, up to a time, a fault came that may have delayed a worker or hidden it from others.
-func (b *builder) hasFault(worker string, until float64) bool {
+// bystanders are components whose loss must not let anything run twice; only their clocks may.
+var bystanders = []string{"redis", "queue", "kafka", "scheduler", "notifier"}
+
+const (
+	// aftermath is how long a fault may be felt after it is over: until a worker is taken for dead, and longer.
+	aftermath = 60.0
+	// upgrading is how long a rolling upgrade takes at most.
+	upgrading = 60.0
+)
+
+// hasFault tells whether, between two times, a fault was felt that may have delayed a worker or hidden it from others.
+func (b *builder) hasFault(worker string, since, until float64) bool {
 	for _, fault := range b.faults {
 		if fault.At > until {
 			return false
 		}
-		if fault.Target == worker || fault.text("worker") == worker || !b.workers[fault.Target] {
+		if lastOf(fault)+aftermath >= since && b.concerns(fault, worker) {
 			return true
 		}
 	}
 	return false
+}
+
+// concerns tells whether a fault may have hit a worker: it was its own, or one of something that all need.
+func (b *builder) concerns(fault Line, worker string) bool {
+	if fault.Target == worker || fault.text("worker") == worker {
+		return true
+	}
+	if b.workers[fault.Target] {
+		return false
+	}
+	for _, bystander := range bystanders {
+		if strings.HasPrefix(fault.Target, bystander) {
+			return fault.Kind == "clock" || fault.Kind == "drift"
+		}
+	}
+	return true
+}
+
+// lastOf returns when a fault was over; a clock stays as it was set.
+func lastOf(fault Line) float64 {
+	switch {
+	case fault.Kind == "clock" || fault.Kind == "drift":
+		return math.MaxFloat64
+	case fault.Kind == "upgrade":
+		return math.Max(fault.Until, fault.At+upgrading)
+	}
+	return math.Max(fault.Until, fault.At)
 }
 
 // firstAt returns the place of the first line at or after a time; lastAt that of the last at or before it.

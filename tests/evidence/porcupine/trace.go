@@ -32,6 +32,8 @@ type Line struct {
 
 	Kind   string `json:"kind"`
 	Target string `json:"target"`
+	// Until: when a fault was over; 0 for one that was over at once
+	Until float64 `json:"until"`
 }
 
 // readTrace returns the lines in the order of their times; lines of one time keep the order of the file.

@@ -1,16 +1,10 @@
 """The mutants: one change of a file of the product each, as the text before and after."""
 
-from typing import Final, NamedTuple
+from typing import Final
 
-
-class Mutant(NamedTuple):
-    """A fault planted in a file of `src/drumline`."""
-
-    name: str
-    path: str
-    before: str
-    after: str
-
+from tests.simulation.mutants.lease_patches import LEASE_MUTANTS
+from tests.simulation.mutants.mutant import Mutant
+from tests.simulation.mutants.outside_patches import OUTSIDE_MUTANTS
 
 _SETTLE = "stores/sqlite/sql/settle.sql"
 _CLAIM = "stores/sqlite/sql/claim.sql"
@@ -204,4 +198,6 @@ MUTANTS: Final = (
         "    AND live.session = :session\n    AND live.nonce = :nonce",
         "    AND live.session = :session",
     ),
+    *LEASE_MUTANTS,
+    *OUTSIDE_MUTANTS,
 )

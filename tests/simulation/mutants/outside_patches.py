@@ -1,0 +1,84 @@
+"""Mutants of tenants, of the protocol of remote workers, of the notifier and of the relay."""
+
+from typing import Final
+
+from tests.simulation.mutants.mutant import Mutant
+
+_RELAY: Final = "scheduler/relay.py"
+
+OUTSIDE_MUTANTS: Final = (
+    Mutant(
+        "settle without comparing the nonce",
+        "stores/sqlite/sql/settle.sql",
+        "    AND live.epoch = json_extract(given.value, '$[1]')\n"
+        "    AND live.nonce = json_extract(given.value, '$[2]')",
+        "    AND live.epoch = json_extract(given.value, '$[1]')",
+    ),
+    Mutant(
+        "show tasks to every tenant",
+        "stores/parts/tasks.py",
+        "for view in views if tenant is None or view.lane.tenant == tenant}",
+        "for view in views}",
+    ),
+    Mutant(
+        "give a worker of one tenant tasks of another",
+        "stores/sqlite/sql/claim.sql",
+        "    AND (:tenant IS NULL OR lane.tenant = :tenant)\n    AND NOT EXISTS (\n        SELECT 1 FROM queue_pause",
+        "    AND NOT EXISTS (\n        SELECT 1 FROM queue_pause",
+    ),
+    Mutant(
+        "share keys among tenants",
+        "stores/sqlite/sql/submit.sql",
+        "FROM idempotency WHERE tenant = :tenant AND key = :key",
+        "FROM idempotency WHERE (:tenant IS NOT NULL) AND key = :key",
+    ),
+    Mutant(
+        "move the relay's cursor before the bus has kept all",
+        _RELAY,
+        "return await self._is_kept() and await self._move(page)",
+        "return await self._move(page)",
+    ),
+    Mutant(
+        "send no dead letters to the bus",
+        _RELAY,
+        "        messages += await self._dead_letters([event for event in page.events if event.type == TASK_FAILED])\n",
+        "",
+    ),
+    Mutant(
+        "do not send again what the bus has refused",
+        _RELAY,
+        "            self._is_under_way = False\n            await self._note_away(error.message)\n"
+        "            return False\n        if is_kept:",
+        "            await self._note_away(error.message)\n            return False\n        if is_kept:",
+    ),
+    Mutant(
+        "leave the first notification of a page out",
+        "notifier/reader.py",
+        "queue_deliveries(deliveries, move=move)",
+        "queue_deliveries(deliveries[1:], move=move)",
+    ),
+    Mutant(
+        "move a cursor that another has moved",
+        "stores/sql/events.sql",
+        "WHERE c.consumer = :consumer::text AND c.holder = :holder::int8 AND c.position = :old::int8\nRETURNING",
+        "WHERE c.consumer = :consumer::text AND :holder::int8 > 0 AND :old::int8 IS NOT NULL\nRETURNING",
+    ),
+    Mutant(
+        "count a failed delivery as delivered",
+        "notifier/webhooks.py",
+        "state=DeliveryState.FAILED if delay is None else DeliveryState.PENDING,",
+        "state=DeliveryState.FAILED if delay is None else DeliveryState.DELIVERED,",
+    ),
+    Mutant(
+        "give up a delivery after one failure",
+        "notifier/webhooks.py",
+        "        if error.permanent or delivery.is_test:\n",
+        "        if error is not None:\n",
+    ),
+    Mutant(
+        "take reports of remote workers without recording them",
+        "api/protocol.py",
+        "    settled = await call.context.gateway.join([report for report in checked if isinstance(report, Report)])\n",
+        "    settled = [State.COMPLETED for report in checked if isinstance(report, Report)]\n",
+    ),
+)
