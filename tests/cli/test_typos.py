@@ -8,7 +8,7 @@ import pytest
 from drumline.cli.errors import ExitCode
 from drumline.cli.failures import COLUMNS as FAILURES
 from drumline.cli.tables import Column, print_table
-from drumline.cli.tasks import COLUMNS as TASKS
+from drumline.cli.task_columns import COLUMNS as TASKS
 from tests.black_box.server import Server
 from tests.cli.conftest import Drumline
 

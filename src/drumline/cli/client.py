@@ -5,6 +5,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http.client import BadStatusLine
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
@@ -88,10 +89,21 @@ class ApiClient:
         if api_key:
             self._headers["X-API-Key"] = api_key
         if reason:
-            self._headers["X-Reason"] = quote(reason, safe=" ,.;:!?'()-")
+            self._headers["X-Reason"] = _header_text(reason)
         self._pool = urllib3.PoolManager(retries=False)
         self._missed: set[str] = set()
         self._production = production
+
+    @contextmanager
+    def because(self, reason: str | None) -> Iterator[None]:
+        """Send a reason along with the requests of the block, for the audit log."""
+        before = dict(self._headers)
+        if reason:
+            self._headers["X-Reason"] = _header_text(reason)
+        try:
+            yield
+        finally:
+            self._headers = before
 
     def get(self, path: str, **query: object) -> Any:
         """Return the resource at a path; a GET is repeated when the connection breaks."""
@@ -232,6 +244,10 @@ class ApiClient:
             why = f"{self.url} does not take this API key ({self._key_source}): {error.message}"
             return Unauthorized(f"{why}\n{_KEY_HINT}")
         return error
+
+
+def _header_text(text: str) -> str:
+    return quote(text, safe=" ,.;:!?'()-")
 
 
 def _is_change(method: str, path: str, body: object) -> bool:

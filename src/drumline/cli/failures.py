@@ -1,17 +1,16 @@
 """Commands about tasks that failed for good: list, retry, discard and purge them."""
 
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from drumline.cli.bulk import finish, follow, which
+from drumline.cli.bulk_running import BulkOptions, run_bulk
 from drumline.cli.commands import Flags, flags, group, list_command, segment, server_command
 from drumline.cli.describing import print_line, print_task
-from drumline.cli.options import DryRun, Json, Limit, Tag, TaskId, Yes
-from drumline.cli.output import confirm, print_json, say
+from drumline.cli.options import Limit, Tag, TaskId
+from drumline.cli.output import print_json, say
 from drumline.cli.parameters import Argument, Option
-from drumline.cli.tables import Column, relative, span, tidy
+from drumline.cli.tables import Column
 from drumline.cli.times import Toward, moment, span_of
 from drumline.core.errors import Invalid
 
@@ -95,17 +94,6 @@ class Filter(Flags):
             client.get(f"/failures/groups/{segment(self.fingerprint)}")
 
 
-@flags
-class BulkOptions(Flags):
-    """How something is done to many failures."""
-
-    reason: Annotated[str | None, Option("--reason", help="The reason, stored with it.", metavar="TEXT")] = None
-    yes: Yes = False
-    dry_run: DryRun = False
-    no_wait: Annotated[bool, Option("--no-wait", help="Print the operation's id, and do not wait for its end.")] = False
-    as_json: Json = False
-
-
 @list_command(
     app,
     "list",
@@ -177,7 +165,7 @@ def retry(
         task = client.post(f"/failures/{ids[0]}/retry", body)
         print_json(task) if options.as_json else click.echo(f"{task['id']}  {task['status']}")
         return
-    _do_many(client, "retry", {**selection, "rate": rate}, options)
+    run_bulk(client, "retry", "/failures/retry", {**selection, "rate": rate}, options, noun="failure")
 
 
 @server_command(app)
@@ -187,7 +175,7 @@ def discard(
     """Discard failures: by id, by filter, or all; their tasks stay failed."""
     selection = filter.selection(ids, everything=everything)
     filter.check_group(client)
-    _do_many(client, "discard", selection, options)
+    run_bulk(client, "discard", "/failures/discard", selection, options, noun="failure")
 
 
 @server_command(app)
@@ -201,46 +189,4 @@ def purge(
 ) -> None:
     """Discard old failures; their tasks stay failed until they are pruned."""
     age = span_of(older_than, flag="--older-than", toward=Toward.PAST)
-    _do_many(client, "purge", {"older_than": age}, options)
-
-
-def _do_many(client: "ApiClient", act: str, selection: dict[str, Any], options: BulkOptions) -> None:
-    """Count the failures, ask for confirmation, start the bulk operation, and watch it to its end."""
-    asked = {name: value for name, value in (selection | {"reason": options.reason}).items() if value is not None}
-    found = client.post(f"/failures/{act}", {**asked, "dry_run": True})
-    if options.dry_run or not found["total"]:
-        text = f"{_count(found)} would be dealt with; nothing was changed."
-        print_json(found) if options.as_json else click.echo(text if found["total"] else "No failure is like that.")
-        return
-    confirm(f"{act.capitalize()} {_count(found)}{_pace(found)}?", yes=options.yes)
-    bulk = client.post(f"/failures/{act}", _as_seen(asked, found))
-    if options.no_wait:
-        print_json(bulk) if options.as_json else click.echo(bulk["id"])
-        return
-    say(f"To stop it: drumline bulk abort {bulk['id']}; Ctrl-C only stops the watching.")
-    finish(follow(client, bulk, as_json=options.as_json), as_json=options.as_json)
-
-
-def _as_seen(asked: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """Return a request that means no failure which came in after they were counted."""
-    if found["newest_at"] is None or "older_than" in asked:
-        return asked
-    last = datetime.fromisoformat(found["newest_at"]) + timedelta(milliseconds=1)
-    rest = {name: value for name, value in asked.items() if name != "all"}
-    return {**rest, "filter": {**asked.get("filter", {}), "until": last.isoformat()}}
-
-
-def _count(found: dict[str, Any]) -> str:
-    some = "1 failure" if found["total"] == 1 else f"{found['total']:,} failures"
-    words = which(found)
-    text = some + (f" ({tidy(words)})" if found["filter"] and words != "all" else "")
-    oldest, newest = relative(found["oldest_at"]), relative(found["newest_at"])
-    if oldest is None:
-        return text
-    return f"{text}, {newest}" if oldest == newest else f"{text}, from {oldest} to {newest}"
-
-
-def _pace(found: dict[str, Any]) -> str:
-    if not found["rate"]:
-        return ""
-    return f", {found['rate']:g} a second, which takes {span(found['total'] / found['rate'])}"
+    run_bulk(client, "purge", "/failures/purge", {"older_than": age}, options, noun="failure")

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from drumline.cli import completing
-from drumline.cli.commands import checked_status, do_each, group, list_command, segment, server_command
-from drumline.cli.describing import first_line, print_task
-from drumline.cli.options import DryRun, Fields, Json, Limit, Statuses, Tag, TaskId, TaskIds, Yes
-from drumline.cli.output import Form, confirm, print_list, say
+from drumline.cli.commands import checked_status, group, list_command, segment, server_command
+from drumline.cli.describing import print_task
+from drumline.cli.options import Fields, Limit, Statuses, Tag, TaskId
+from drumline.cli.output import Form, say
 from drumline.cli.parameters import Argument, Option
 from drumline.cli.submitting import submit
 from drumline.cli.tables import Column, relative, size
+from drumline.cli.task_acts import Name, Queue, cancel, reschedule, retry
+from drumline.cli.task_columns import COLUMNS
 from drumline.cli.terminal import STATUSES
-from drumline.cli.times import Toward, optional_moment, span_of
 from drumline.cli.watching import logs, watch
 from drumline.core.errors import Invalid, NotFound
 
@@ -26,31 +26,16 @@ app = group("Submit, list and control tasks.")
 app.add("submit")(submit)
 app.add("watch")(watch)
 app.add("logs")(logs)
+app.add("cancel")(cancel)
+app.add("retry")(retry)
+app.add("reschedule")(reschedule)
 
-COLUMNS = (
-    Column("ID", "id", rank=9),
-    Column("STATUS", "status", rank=9),
-    Column("NAME", "name", rank=8, least=8),
-    Column("QUEUE", "queue", rank=4, least=8),
-    Column("PRIORITY", "priority", rank=1),
-    Column("ATTEMPT", lambda task: f"{task['attempt']}/{task['retries'] + 1}", rank=3),
-    Column("CREATED_AT", "created_at", rank=6, is_time=True),
-    Column("DUE_AT", "due_at", rank=2, is_time=True),
-    Column("ERROR", lambda task: first_line(task["error"]), rank=7, least=16, is_news=True),
-)
 ARTIFACTS = (
     Column("NAME", "name", rank=9, least=16),
     Column("SIZE", lambda artifact: size(artifact["size"]), rank=8),
     Column("CONTENT_TYPE", "content_type", rank=7, least=10),
     Column("CREATED_AT", "created_at", rank=6, is_time=True),
 )
-
-Queue = Annotated[
-    str | None, Option("--queue", "-q", help="Only this queue.", metavar="NAME", complete=completing.queues)
-]
-Name = Annotated[
-    str | None, Option("--name", "-n", help="Only this task name.", metavar="NAME", complete=completing.task_names)
-]
 
 
 def _print_counts(found: dict[str, Any]) -> None:
@@ -62,13 +47,6 @@ def _print_reasons(answer: dict[str, Any]) -> None:
     for reason in answer["reasons"]:
         until = relative(reason["until"])
         click.echo(f"{reason['text'][:1].upper()}{reason['text'][1:]}{f' ({until})' if until else ''}.")
-
-
-def _print_done(tasks: list[dict[str, Any]]) -> None:
-    for task in tasks:
-        click.echo(f"{task['id']}  {task['status']}")
-    if any(task["status"] == "PROCESSING" and task["cancel_requested"] for task in tasks):
-        say("Its worker is told to stop it; --force ends a running task now.")
 
 
 def _describe(client: "ApiClient", task: dict[str, Any]) -> None:
@@ -165,67 +143,6 @@ def get(
     if attempts:
         task["attempts"] = client.get(f"/tasks/{id}/attempts")["items"]
     return task
-
-
-@server_command(app, reason=True)
-def cancel(
-    client: "ApiClient",
-    ids: TaskIds,
-    force: Annotated[bool, Option("--force", help="End running ones now, whatever their worker does.")] = False,
-    yes: Yes = False,
-    dry_run: DryRun = False,
-    as_json: Json = False,
-) -> None:
-    """Cancel tasks: waiting ones at once, running ones as soon as their worker hears of it."""
-    if dry_run:
-        _print_dry_run(client, ids, "would be cancelled", as_json=as_json)
-        return
-    confirm(f"Cancel {_count(ids)}?", yes=yes)
-    do_each(ids, lambda one: client.post(f"/tasks/{one}/cancel", {"force": force}), _print_done, as_json=as_json)
-
-
-@server_command(app, reason=True)
-def retry(client: "ApiClient", ids: TaskIds, dry_run: DryRun = False, as_json: Json = False) -> None:
-    """Run failed, cancelled or skipped tasks again."""
-    if dry_run:
-        _print_dry_run(client, ids, "would run again", as_json=as_json)
-        return
-    do_each(ids, lambda one: client.post(f"/tasks/{one}/retry"), _print_done, as_json=as_json)
-
-
-@server_command(app, reason=True)
-def reschedule(
-    client: "ApiClient",
-    ids: TaskIds,
-    at: Annotated[
-        str | None, Option("--at", help="When to run: tomorrow 09:00, 2026-01-02T03:04Z.", metavar="TIME")
-    ] = None,
-    delay: Annotated[str | None, Option("--delay", help="How far from now: 90, 1h30m.", metavar="TIME")] = None,
-    priority: Annotated[
-        str | None, Option("--priority", help="-100 to 100, or critical, high, normal, low.", metavar="PRIORITY")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Change when waiting tasks run, or their priority."""
-    asked = {
-        "run_at": optional_moment(at, flag="--at", toward=Toward.FUTURE),
-        "delay": None if delay is None else span_of(delay, flag="--delay", toward=Toward.FUTURE),
-        "priority": priority,
-    }
-    change = {name: value for name, value in asked.items() if value is not None}
-    if not change:
-        raise Invalid("give --at, --delay or --priority")
-    do_each(ids, lambda one: client.patch(f"/tasks/{one}", change), _print_done, as_json=as_json)
-
-
-def _print_dry_run(client: "ApiClient", ids: list[str], outcome: str, *, as_json: bool) -> None:
-    tasks = [client.get(f"/tasks/{one}") for one in ids]
-    print_list(tasks, COLUMNS, Form.of(as_json=as_json), nothing="")
-    say(f"{_count(ids).capitalize()} {outcome}, as far as the state allows; nothing was changed.")
-
-
-def _count(ids: list[str]) -> str:
-    return f"task {ids[0]}" if len(ids) == 1 else f"{len(ids)} tasks"
 
 
 def _wanted(client: "ApiClient", id: str, name: str | None) -> dict[str, Any]:
