@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import asyncpg
 import psycopg
 import pytest
+from msgspec import Raw
 
 from drumline import (
     Direct,
@@ -26,11 +27,13 @@ from drumline import (
     secret,
 )
 from drumline.core.session import SessionSpec, TaskType
+from drumline.core.state import State
 from drumline.core.task import TaskRequest
 from drumline.core.task_type import TypeDefaults
 from drumline.core.tenant import Quotas
 from drumline.sdk.embedded import EngineTransport
 from drumline.stores.postgres import PostgresStore
+from drumline.transactions.drivers import as_text
 from tests.harness.sqlite import migrated
 from tests.postgres.shards import Process, join_all
 from tests.transactions.world import World
@@ -334,3 +337,12 @@ def test_what_is_submitted_in_a_data_folder_is_run_by_its_worker(tmp_path: Path)
 def test_a_request_has_the_same_fields_in_a_transaction() -> None:
     assert charge.options(tx=object(), queue="q").call(1).request == charge.options(queue="q").call(1).request
     assert isinstance(charge.call(1).request, TaskRequest)
+
+
+def test_values_are_written_as_postgres_reads_them() -> None:
+    assert as_text([None, 'a "b" \\', State.RUNNING, b"\x00\xff"]) == r'{NULL,"a \"b\" \\","2","\\x00ff"}'
+    assert [as_text(value) for value in (None, "x", True, 1.5, Raw(b"[]"), ())] == [
+        None, "x", "true", "1.5", r"\x5b5d", "{}",
+    ]  # fmt: skip
+    with pytest.raises(TypeError, match="cannot write a object"):
+        as_text(object())

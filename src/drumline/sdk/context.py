@@ -10,13 +10,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
-from typing import Any, Final, Generic, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar, cast
 
 from msgspec import Struct
 
 from drumline.core.current_attempt import CURRENT_ATTEMPT
 from drumline.core.ids import TaskId
+from drumline.core.lease import Lease
 from drumline.sdk.signals import Cancelled
+
+if TYPE_CHECKING:
+    from drumline.sdk.settling import Settling
 
 StateT = TypeVar("StateT")
 
@@ -34,6 +38,10 @@ def _ignore_artifact(_name: str, _data: bytes, _content_type: str) -> None:
 
 def _never() -> bool:
     return False
+
+
+def _unchanged(result: bytes) -> bytes:
+    return result
 
 
 class Context(Struct, Generic[StateT], frozen=True, kw_only=True):
@@ -60,6 +68,10 @@ class Context(Struct, Generic[StateT], frozen=True, kw_only=True):
     """The worker's callback behind `put_artifact`: takes the data over without blocking."""
     on_look: Callable[[], bool] = _never
     """The worker's callback behind `is_cancelled`."""
+    on_settle: Callable[[bytes], bytes] = _unchanged
+    """The worker's callback behind `settling`: returns a result as it is stored, or raises why it cannot be."""
+    lease: Lease | None = None
+    """The attempt's right to settle its task; none in a context that a test has made."""
 
     def __repr__(self) -> str:
         return f"<Context of task {self.id}, attempt {self.attempt}>"
@@ -80,6 +92,17 @@ class Context(Struct, Generic[StateT], frozen=True, kw_only=True):
         """Stop the attempt here if its cancellation was requested; async tasks are interrupted at their awaits."""
         if self.on_look():
             raise Cancelled(f"task {self.id} was cancelled")
+
+    def settling(self, tx: object) -> "Settling":
+        """Return a block, `with` or `async with`, at whose end the task is completed in the transaction of `tx`.
+
+        `tx` is a connection or session to the database of Drumline's store. The work of the transaction and the
+        completion, with the `result` that the block is given, commit together or not at all: the work is done exactly
+        once. Raises `Fenced` if another attempt owns the task by now; then the transaction has to be rolled back.
+        """
+        from drumline.sdk.settling import Settling  # noqa: PLC0415 - only those who settle pay for it
+
+        return Settling(self.lease, tx, self.on_settle)
 
     def put_artifact(
         self, name: str, data: bytes | bytearray | memoryview | str, content_type: str = "application/octet-stream"

@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, Protocol, TypeVar
 
+from msgspec import Raw
+
 from drumline.core.errors import Conflict, Invalid
 from drumline.stores.statements import SQLITE_FUNCTIONS
 
@@ -95,11 +97,15 @@ def as_text(value: Any) -> str | None:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, bytes):
-        return f"\\x{value.hex()}"
+    if isinstance(value, bytes | Raw):
+        return f"\\x{bytes(value).hex()}"
     if isinstance(value, list | tuple):
         return "{" + ",".join("NULL" if each is None else _element(each) for each in value) + "}"
-    return str(value)
+    if isinstance(value, int):  # an enumeration's is its number
+        return str(int(value))
+    if isinstance(value, float):
+        return repr(value)
+    raise TypeError(f"cannot write a {type(value).__qualname__} for PostgreSQL")
 
 
 def _element(value: Any) -> str:

@@ -45,6 +45,20 @@ class Settling(SettlingJobs):
         }
         return [found.get(lease) for lease in leases]
 
+    async def lock_lease(self, lease: Lease) -> bool:
+        """Lock the task of a lease, and its job before it, until the transaction ends; tell whether it is current.
+
+        Of use where transactions are a caller's, and this one goes on.
+        """
+
+        async def lock(transaction: Transaction) -> bool:
+            members = await self._following.lock_members(transaction, [lease.task])
+            given = lease_columns([lease])
+            rows = await transaction.fetch("lock_leases", **given, in_job=members is not None, now=self._now())
+            return bool(rows)
+
+        return await self._database.transact(Line.SETTLE, lock)
+
     async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
         """Record how attempts ended."""
         if in_jobs := [settlement for settlement in settlements if settlement.job is not None]:

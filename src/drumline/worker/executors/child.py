@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from datetime import UTC, datetime
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, Final
 
@@ -20,8 +21,11 @@ import msgspec
 from msgspec import Raw
 
 from drumline.core.clock import Instant, to_datetime
+from drumline.core.codec import check_bounds
 from drumline.core.errors import Invalid
 from drumline.core.ids import TaskId
+from drumline.core.lease import Lease
+from drumline.core.limits import DEFAULT_LIMITS
 from drumline.core.outcome import Failed, Outcome, Succeeded
 from drumline.sdk.context import Context, activated
 from drumline.sdk.definition import Mode, TaskDefinition, define
@@ -55,6 +59,7 @@ class FunctionServer:
         self._is_busy = False
         self._is_cancelled = False
         self._told_at = -TELL_SECONDS
+        self._has_files = False
         self._sending = threading.Lock()
 
     def run(self) -> None:
@@ -87,6 +92,7 @@ class FunctionServer:
         try:
             self._is_busy = True
             self._told_at = -TELL_SECONDS
+            self._has_files = False
             definition = self._definition(order)
             return self._call(definition, order)
         except BaseException as error:  # noqa: BLE001 - anything may come out of user code, sys.exit() too
@@ -108,6 +114,8 @@ class FunctionServer:
             on_progress=self._send_progress,
             on_artifact=self._send_file,
             on_look=lambda: self._is_cancelled,
+            on_settle=partial(self._check_settlement, order),
+            lease=Lease(TaskId(order.task), order.epoch, order.nonce),
         )
         try:
             bound = definition.bind(order.payload)
@@ -120,7 +128,17 @@ class FunctionServer:
         except Invalid as error:
             return refusal(error).outcome
 
+    def _check_settlement(self, order: Order, result: bytes) -> bytes:
+        """Return a result that the attempt records itself, or raise `Invalid`."""
+        if not order.may_settle:
+            raise Invalid("cannot be recorded by a child process that was given secrets", field="result")
+        if self._has_files:
+            raise Invalid("are stored with the worker's report: an attempt that settles itself has none", field="files")
+        check_bounds(result, field="result", largest=DEFAULT_LIMITS.result, deepest=DEFAULT_LIMITS.nesting)
+        return result
+
     def _send_file(self, name: str, data: bytes, content_type: str) -> None:
+        self._has_files = True
         self._send(File(name, data, content_type))
 
     def _send_progress(self, done: float, total: float | None, message: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
-from drumline.core.codec import decode
+from drumline.core.codec import check_bounds, decode
 from drumline.core.errors import Invalid
 from drumline.core.masking import Mask
 from drumline.core.names import check_text
@@ -91,6 +91,14 @@ class ExecutorCall(msgspec.Struct, eq=False):
     def masked(self, text: str) -> str:
         """Return a text without the secrets that the attempt was given."""
         return text if self.mask is None else self.mask.text(text)
+
+    def settled_result(self, result: bytes) -> bytes:
+        """Return a result that the attempt records itself, as a report would have it, or raise `Invalid`."""
+        if self.artifacts:
+            raise Invalid("are stored with the worker's report: an attempt that settles itself has none", field="files")
+        limits = self._services.limits
+        check_bounds(result, field="result", largest=limits.result, deepest=limits.nesting)
+        return result if self.mask is None else bytes(self.mask.json(msgspec.Raw(result)))
 
     def put_artifact(self, name: str, data: bytes, content_type: str) -> None:
         """Keep a file; it is stored before the attempt is reported. Safe from any thread."""

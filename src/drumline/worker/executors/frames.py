@@ -17,6 +17,10 @@ class Order(Struct, frozen=True, kw_only=True):
     path: tuple[str, ...]
     """The worker's `sys.path`, so that the child finds the same modules."""
     task: str
+    epoch: int
+    nonce: int
+    may_settle: bool
+    """Whether it may record its end itself: not if it was given secrets, which the child cannot blot out."""
     name: str
     queue: str
     attempt: int

@@ -143,6 +143,8 @@ def context_of(call: ExecutorCall, state: Any) -> Context[Any]:
         on_progress=call.note_progress,
         on_artifact=call.put_artifact,
         on_look=lambda: call.stopping is not None,
+        on_settle=call.settled_result,
+        lease=task.lease,
     )
 
 
