@@ -85,10 +85,16 @@ def _copy(files: list[Path]) -> None:
 
 
 def _tests_of(files: list[Path]) -> list[str]:
-    """Return the tests of the core that import one of the files."""
+    """Return the tests of the core that are named after one of the files or import it, and the fuzz tests that do."""
     imports = [f"drumline.core.{file.stem} import" for file in files]
-    tests = [test for test in sorted((ROOT / "tests/core").glob("test_*.py")) if test.name not in LEFT_OUT]
-    return [str(test.relative_to(ROOT)) for test in tests if any(text in test.read_text("utf-8") for text in imports)]
+    own = {f"test_{file.name}" for file in files}
+    tests = [*(ROOT / "tests/core").glob("test_*.py"), *(ROOT / "tests/fuzz").glob("test_*.py")]
+    wanted = [test for test in sorted(tests) if test.name not in LEFT_OUT]
+    return [
+        str(test.relative_to(ROOT))
+        for test in wanted
+        if test.name in own or any(text in test.read_text("utf-8") for text in imports)
+    ]
 
 
 def _score(file: Path) -> tuple[MutationScore, list[str]]:

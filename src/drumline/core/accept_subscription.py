@@ -126,7 +126,7 @@ def _new_address(patch: SubscriptionPatch, old: Subscription) -> str | None:
     is_webhook = old.target.channel is TargetKind.WEBHOOK
     wrong = patch.email if is_webhook else patch.webhook
     if wrong is not UNSET:
-        other = "webhook" if is_webhook else "email"
+        other = "webhook" if is_webhook else "mail address"
         raise Invalid(f"cannot be given: this subscription has a {other}", field="email" if is_webhook else "webhook")
     if patch.webhook is not UNSET:
         return check_webhook(patch.webhook, field="webhook")
