@@ -95,6 +95,10 @@ def _result(report: Body, fault_log: str) -> Chaos:
         lost=len(report["lost"]),
         explained=tuple(_sentence(each) for each in report["doubles_explained"] if each["fault"]),
         judged_by=("comparison of the three accounts", *report["judges"]),
+        verdicts={name: judge["said"] for name, judge in report["judges"].items()},
+        upgraded_from=report["version_before"] or None,
+        replaced=sum(report["replaced"].values()),
+        slowest=max((each["again"] - each["began"] for each in report["slowest"]), default=None),
         findings=tuple(Finding(where="trace.jsonl of the run", what=what) for what in findings),
     )
 

@@ -55,7 +55,7 @@ JUDGES = (
             "nothing acknowledged is missing; no execution is repeated without a fault that explains it; none begins "
             "after completion; one key has one task; attempts match executions; limits hold; a fire time gives one run"
         ),
-        "`python -m tests.evidence.checker TRACE`",
+        "`.venv/bin/python -m tests.evidence.checker TRACE`",
     ),
     (
         "Porcupine",
@@ -63,18 +63,18 @@ JUDGES = (
             "the history of each task and of each idempotency key is linearizable: some order of all operations, each "
             "within its time, follows the transitions of a task"
         ),
-        "`python -m tests.evidence.linearizable TRACE`",
+        "`.venv/bin/python -m tests.evidence.linearizable TRACE`",
     ),
 )
 SPECIFICATIONS = (
     "specifications",
-    "the steps inside the system are allowed by the TLA+ specifications",
-    "see [below](#specifications)",
+    "the history of each task is allowed by the TLA+ specification of leases ([all of them](#specifications))",
+    "`.venv/bin/python -m tests.evidence.validate TRACE`",
 )
 JUDGES_TESTED = """\
-The first two are themselves tested with violations planted in traces: `tests/evidence/test_checker.py` and
-`tests/evidence/test_linearizable.py`. A read may come from the read model, which may be stale: Porcupine is told by how
-much at most (`--stale`)."""
+They are themselves tested with violations planted in traces: `tests/evidence/test_checker.py`,
+`tests/evidence/test_linearizable.py` and `tests/evidence/test_validate.py`. A read may come from the read model, which
+may be stale: Porcupine is told by how much at most (`--stale`)."""
 NOT_RUN = "**Not run yet**: nothing is shown by it so far. The plan: "
 SIMULATION = (
     "The real engine, scheduler, worker and API code runs on an event loop with a virtual clock. A seed decides every "
@@ -100,6 +100,19 @@ SPEC_COLUMNS = (
 )  # fmt: skip
 FALSIFY = """\
 ## How to falsify this page
+
+In a clone of the repository, with Python 3.11 or newer; `make` installs the rest. On two cores this takes an hour:
+
+| command | takes | falsified by |
+|---|---|---|
+| `make simulate SEEDS=100000-100999` | 2 min | a seed that fails |
+| `make specs` | 5 min | a violated specification, or a protection without which nothing breaks |
+| `make fuzz MINUTES=5` | 6 min | a test that failed |
+| `make mutation FILES="retry.py rate.py slots.py"` | 5 min | a lower score than above |
+| `make chaos MINUTES=30 SEED=2` | 35 min | the verdict `bad`: something lost, or a repeated execution without a fault |
+| `.venv/bin/python -m tests.evidence.checker build/chaos-2/trace.jsonl` | 1 s | a finding |
+| `.venv/bin/python -m tests.evidence.linearizable build/chaos-2/trace.jsonl --slack 0.005` | 1 s | an illegal history |
+| `.venv/bin/python -m tests.evidence.validate build/chaos-2/trace.jsonl` | 1 min | a task that is not allowed |
 
 - Run any command of this page again, with other seeds or for longer: a finding that is not listed here falsifies it.
 - Put a fault of your own into `src/`, and run those commands: one that no judge finds is a hole in the evidence.
@@ -243,19 +256,22 @@ def _chaos(name: str, run: Chaos) -> Iterator[str]:
     yield f"### Run {name}"
     kinds = ", ".join(f"{kind} {_number(count)}" for kind, count in sorted(run.faults.items())) or "none"
     log = f"`{run.fault_log}`" if run.fault_log else "not kept"
+    count = sum(run.faults.values())
     yield _table(
         ("what", "figure"),
         (
             ("ran on", run.stores),
             ("time", _time(run.seconds)),
-            ("faults", f"{_number(sum(run.faults.values()))}: {kinds}"),
+            ("faults", f"{_number(count)}, {_number(round(count / max(run.seconds, 1) * 3600))} an hour: {kinds}"),
             ("log of faults", log),
             ("tasks acknowledged", _number(run.acknowledged)),
             ("tasks completed", _number(run.completed)),
             ("tasks lost", _number(run.lost)),
             ("executions", _number(run.executions)),
             ("executions repeated, each explained by a fault", _number(len(run.explained))),
+            *_chaos_details(run),
             ("judged by", ", ".join(run.judged_by) or "**no judge**"),
+            *run.verdicts.items(),
             ("findings", str(len(run.findings))),
             ("command, commit, date", _origin(run)),
         ),
@@ -266,6 +282,13 @@ def _chaos(name: str, run: Chaos) -> Iterator[str]:
     if len(run.explained) > TOLD:
         yield f"`evidence/chaos/{name}.json` has {_number(len(run.explained) - TOLD)} more."
     yield from _list_findings(run.findings)
+
+
+def _chaos_details(run: Chaos) -> Iterator[tuple[str, str]]:
+    if run.upgraded_from:
+        yield "upgraded while it ran", f"from `{run.upgraded_from[:12]}`, {_number(run.replaced)} processes replaced"
+    if run.slowest is not None:
+        yield "longest time until a task began again", f"{run.slowest:.0f} s"
 
 
 def _fuzz(results: Fuzz | None) -> Iterator[str]:
@@ -294,19 +317,28 @@ def _mutations(results: Mutations | None) -> Iterator[str]:
         yield NOT_RUN + MUTATIONS
         return
     yield MUTATIONS
-    yield f"{_origin(results)}, {_time(results.seconds)}."
+    noticed, survived = sum(score.killed for score in results.scores), sum(score.survived for score in results.scores)
+    yield f"Last run: {_origin(results)}, {_time(results.seconds)}. {_unmeasured(results)}"
     yield _table(
         ("package", "changes", "noticed", "score"),
         (
-            (
-                f"`{score.package}`",
-                _number(score.killed + score.survived),
-                _number(score.killed),
-                f"{100 * score.killed / max(score.killed + score.survived, 1):.1f} %",
-            )
-            for score in results.scores
+            *(_score(f"`{score.package}`", score.killed, score.survived) for score in results.scores),
+            _score("all of these", noticed, survived),
         ),
     )
+
+
+def _score(package: str, noticed: int, survived: int) -> Sequence[str]:
+    share = f"{100 * noticed / max(noticed + survived, 1):.1f} %"
+    return package, _number(noticed + survived), _number(noticed), share
+
+
+def _unmeasured(results: Mutations) -> str:
+    """Say how much of the core has no score."""
+    measured = {score.package for score in results.scores}
+    files = {f"core/{path.name}": path for path in (ROOT / "src/drumline/core").glob("*.py")}
+    missing = [name for name, path in files.items() if name not in measured and "def " in path.read_text("utf-8")]
+    return f"Not measured: {len(missing)} of {len(files)} files of `core/` that have functions." if missing else ""
 
 
 def _bugs(results: Bugs | None) -> Iterator[str]:

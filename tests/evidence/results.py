@@ -133,6 +133,14 @@ class Chaos(Run, frozen=True, kw_only=True):
     explained: tuple[str, ...] = ()
     """Each execution that was repeated, with the fault that explains it."""
     judged_by: tuple[str, ...] = ()
+    verdicts: dict[str, str] = {}
+    """What each judge said, in a few words."""
+    upgraded_from: str | None = None
+    """The commit in which it began, to be upgraded process by process while it ran."""
+    replaced: int = 0
+    """Processes that were replaced by one of the other version or of the same, in order."""
+    slowest: float | None = None
+    """The longest time in seconds from the begin of an execution that came to nothing to the next one of its task."""
     findings: tuple[Finding, ...] = ()
 
 

@@ -96,12 +96,16 @@ def test_a_specification_has_its_states_and_the_traces_that_were_compared(tmp_pa
 
     assert "| `specs/Lease.tla` | small | 90,000 | 10,000 | holds | 6 of 7 | 12 | 0 |" in page
     assert "| **violated** | 6 of 7 | none compared | 0 |" in page
-    assert "see [below](#specifications)" in page
+    assert "[all of them](#specifications)" in page
 
 
 def test_a_run_of_chaos_lists_its_faults_and_explains_what_was_repeated(tmp_path: Path) -> None:
     explained = tuple(f"t{number} ran twice: kill of w1" for number in range(report.TOLD + 2))
     run = Chaos(
+        verdicts={"lease specification": "12 tasks compared"},
+        upgraded_from="abcdef0123456789",
+        replaced=16,
+        slowest=20.7,
         command="make chaos",
         commit="0123456789abcdef+",
         date="2026-01-31",
@@ -120,8 +124,11 @@ def test_a_run_of_chaos_lists_its_faults_and_explains_what_was_repeated(tmp_path
     page = report.page(tmp_path)
 
     assert "**2.0 h in all**, with 510 faults and 90,000 acknowledged tasks, of which 1 were lost." in page
-    assert "| faults | 510: kill 300, stop 210 |" in page
+    assert "| faults | 510, 255 an hour: kill 300, stop 210 |" in page
     assert "| judged by | **no judge** |" in page
+    assert "| lease specification | 12 tasks compared |" in page
+    assert "| upgraded while it ran | from `abcdef012345`, 16 processes replaced |" in page
+    assert "| longest time until a task began again | 21 s |" in page
     assert "`make chaos` at `0123456789ab` with changes, 2026-01-31" in page
     assert page.count("ran twice") == report.TOLD
     assert "`evidence/chaos/first.json` has 2 more." in page
