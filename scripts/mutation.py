@@ -72,6 +72,9 @@ def _copy(files: list[Path]) -> None:
             shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "_ui", "_docs"))
         else:
             shutil.copy2(source, target)
+    for file in files:  # mutmut takes a file that an earlier run has only copied for one that it has changed already
+        if not (WORK / "mutants" / file.with_name(f"{file.name}.meta")).exists():
+            (WORK / "mutants" / file).unlink(missing_ok=True)
     settings = {
         "source_paths": ["src/drumline"],
         "only_mutate": [str(file) for file in files],
