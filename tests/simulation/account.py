@@ -8,7 +8,8 @@ from typing import Any, Final, NamedTuple
 from tests.evidence.trace import Ending, Execution, Fault, Operation, Phase
 from tests.simulation.plan import Step
 from tests.simulation.watch import Change, changes
-from tests.simulation.world import Refusal, World
+from tests.simulation.witness import Refusal
+from tests.simulation.world import World
 
 EPOCH_MS: Final = 1_767_225_600_000
 RUNNING: Final = 2
@@ -43,19 +44,21 @@ class Evidence:
         self.executions = [line for line in world.trace if isinstance(line, Execution)]
         self.faults = [line for line in world.trace if isinstance(line, Fault)]
         self.endings = {line.task: line for line in world.trace if isinstance(line, Ending)}
-        self.connection = world.database.connection
+        self.databases = world.databases
+        self.connections = world.connections
         self.rows: dict[str, list[Row]] = defaultdict(list)
-        for task, epoch, outcome, started, finished, *rest in self.connection.execute(
-            "SELECT task_id, epoch, outcome, started_at, finished_at, attempt, nonce, session FROM attempt"
-            " ORDER BY task_id, epoch"
-        ):
-            begun = None if started is None else seconds_of(started)
-            self.rows[task].append(Row(task, epoch, outcome, begun, seconds_of(finished), *rest))
-        self.payloads = {
-            task: json.loads(payload) for task, payload in self.connection.execute("SELECT id, payload FROM task")
-        }
+        for number, connection in enumerate(self.connections):
+            for task, epoch, outcome, started, finished, attempt, nonce, session in connection.execute(
+                "SELECT task_id, epoch, outcome, started_at, finished_at, attempt, nonce, session FROM attempt"
+                " ORDER BY task_id, epoch"
+            ):
+                begun = None if started is None else seconds_of(started)
+                held_by = None if session is None else _apart(session, number)
+                row = Row(task, epoch, outcome, begun, seconds_of(finished), attempt, nonce, held_by)
+                self.rows[task].append(row)
+        self.payloads = {task: json.loads(payload) for task, payload in self.query("SELECT id, payload FROM task")}
         self.tenants: dict[str, str] = dict(
-            self.connection.execute("SELECT task.id, lane.tenant FROM task JOIN lane ON lane.id = task.lane")
+            self.query("SELECT task.id, lane.tenant FROM task JOIN lane ON lane.id = task.lane")
         )
         self.labels: dict[tuple[str, str], list[str]] = defaultdict(list)
         """The tasks that bear a label, by their tenant and it."""
@@ -65,7 +68,11 @@ class Evidence:
         self.steps = {step.label: step for step in world.plan.steps}
         self.refusals: list[Refusal] = world.refusals
         self.begun = {(line.task, line.epoch): line for line in self.executions if line.moment == "begin"}
-        self.changes = changes(self.connection)
+        self.changes = [
+            change._replace(session=_apart(change.session, number))
+            for number, connection in enumerate(self.connections)
+            for change in changes(connection)
+        ]
 
     @cached_property
     def by_session(self) -> dict[int, list[Change]]:
@@ -79,7 +86,11 @@ class Evidence:
     @cached_property
     def workers(self) -> dict[int, str]:
         """The process that each session belongs to."""
-        return {id_: json.loads(spec).get("label", "") for id_, spec in self.query("SELECT id, spec FROM session")}
+        return {
+            _apart(session, number): json.loads(spec).get("label", "")
+            for number, connection in enumerate(self.connections)
+            for session, spec in connection.execute("SELECT id, spec FROM session")
+        }
 
     def is_remote(self, worker: str) -> bool:
         """Tell whether a worker reaches the database by way of the servers."""
@@ -132,8 +143,13 @@ class Evidence:
         return any(line.what in what for line in self.operations)
 
     def query(self, text: str) -> list[Any]:
-        """Ask the database."""
-        return self.connection.execute(text).fetchall()
+        """Ask every database."""
+        return [row for connection in self.connections for row in connection.execute(text)]
+
+
+def _apart(session: int, number: int) -> int:
+    """Return a number for a session in one of several databases: a worker has the same id in all of them."""
+    return session + (number << 64)
 
 
 def seconds_of(millis: int) -> float:

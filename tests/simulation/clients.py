@@ -9,10 +9,11 @@ from drumline.testing.loop import SimulatedProcess
 from tests.evidence.trace import Operation, Phase
 from tests.simulation.network import Answer, NoAnswer, Refused, Request
 from tests.simulation.plan import Step
-from tests.simulation.world import KEY, World
+from tests.simulation.processes import KEY
+from tests.simulation.world import World
 
 MOST_TRIES: Final = 5
-REPEATABLE: Final = frozenset({"pause", "resume", "read", "limit", "peek", "tenant", "subscribe", "forge"})
+REPEATABLE: Final = frozenset({"pause", "resume", "read", "limit", "peek", "tenant", "subscribe", "forge", "move"})
 """What may be sent again without a key when the answer is unknown."""
 CREATED_ONCE: Final = frozenset({"tenant", "subscribe"})
 """What is there already if it is refused with a conflict."""
@@ -156,6 +157,7 @@ class Clients:
             "resume": ("POST", f"/api/v1/queues/{body.get('queue')}/resume", None),
             "bulk": ("POST", "/api/v1/bulk", body),
             "tenant": ("POST", "/api/v1/tenants", body),
+            "move": ("POST", "/api/v1/slots/move", body),
             "subscribe": ("POST", "/api/v1/subscriptions", body),
         }
         if step.what in calls:
@@ -180,12 +182,16 @@ class Clients:
 
         A worker sends such a thing after the database was set back to a backup: its epoch was given out again.
         """
-        row = self.world.database.connection.execute(
-            "SELECT epoch, session, nonce FROM task_live WHERE id = ? AND state = 2", (task,)
-        ).fetchone()
-        if row is None:
+        found = [
+            row
+            for connection in self.world.connections
+            for row in connection.execute(
+                "SELECT epoch, session, nonce FROM task_live WHERE id = ? AND state = 2", (task,)
+            )
+        ]
+        if not found:
             return None
-        epoch, session, nonce = row
+        epoch, session, nonce = found[0]
         lease = {"task": task, "epoch": epoch, "nonce": f"{nonce ^ 1:016x}"}
         report = {"outcome": "succeeded", "lease": lease, "result": 0}
         return Call("POST", f"/api/v1/worker/sessions/w-{session:016x}/settle", {"reports": [report]})

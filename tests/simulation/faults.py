@@ -6,7 +6,7 @@ from tests.simulation.plan import FaultStep
 from tests.simulation.world import Member, World
 
 USUAL_DELAY = 0.002
-KAFKA, RECEIVER = "kafka", "notifier's receiver"
+DATABASE, KAFKA, RECEIVER = "database", "kafka", "notifier's receiver"
 
 
 class Faults:
@@ -28,6 +28,7 @@ class Faults:
         world.is_quiet = True
         world.queue_server.frozen_until = world.queue_server.jumbled_until = 0.0
         world.broker.down_until = world.receiver.down_until = 0.0
+        world.databases.down_until.clear()
         for member in world.members.values():
             _heal(member)
             world.loop.resume(member.process)
@@ -48,7 +49,7 @@ class Faults:
         world = self._world
         match fault.kind:
             case "outage":
-                self._cut_all(until)
+                self._cut_off(fault.target, until)
             case "upgrade":
                 self._upgrade_all()
             case "flush":
@@ -64,7 +65,11 @@ class Faults:
             case _:
                 raise ValueError(f"there is no fault {fault.kind} of the installation")
 
-    def _cut_all(self, until: float) -> None:
+    def _cut_off(self, target: str, until: float) -> None:
+        """Let nobody reach the database, or one of several."""
+        if target != DATABASE:
+            self._world.databases.down_until[target.removeprefix(f"{DATABASE}.")] = until
+            return
         for member in self._world.members.values():
             member.wire.cut_until = max(member.wire.cut_until, until)
 

@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from drumline.core.shard_map import ShardMap
 from drumline.ports.bus import Channel
 from tests.evidence.trace import Phase
 from tests.simulation.account import Evidence, seconds_of
@@ -28,6 +29,18 @@ def tenants_are_apart(evidence: Evidence) -> Iterator[str]:
             stored = evidence.tenants.get(line.task, "none")
             if stored != (step.tenant or "default"):
                 yield f"{step.label} was submitted for {step.tenant or 'default'} and is one of {stored}"
+
+
+def every_task_is_in_one_shard(evidence: Evidence) -> Iterator[str]:
+    """Check that no task is in two databases, and that each is in the one that had its slot when it was made."""
+    places: dict[str, list[str]] = defaultdict(list)
+    for name, server in evidence.databases.servers.items():
+        for (task,) in server.connection.execute("SELECT id FROM task"):
+            places[task].append(name)
+    holder = ShardMap(0, evidence.databases.directory.histories).holder
+    for task, names in places.items():
+        if names != [holder(task)]:
+            yield f"task {task} is in {names}, and by the map in {holder(task)}"
 
 
 def made_up_reports_are_refused(evidence: Evidence) -> Iterator[str]:
@@ -119,6 +132,7 @@ def _place(event: str) -> tuple[int, ...]:
 
 OUTSIDE_CHECKS: Final[tuple[Callable[[Evidence], Iterator[str]], ...]] = (
     tenants_are_apart,
+    every_task_is_in_one_shard,
     made_up_reports_are_refused,
     deliveries_are_delivered,
     subscribers_are_told,

@@ -55,6 +55,8 @@ class Fleet(Struct, frozen=True, kw_only=True):
     """Whether the servers answer remote workers as those of an earlier version do."""
     tenants: tuple[str, ...] = ()
     """Tenants besides the default one; the first worker of several works for the first of them alone."""
+    shards: tuple[str, ...] = ()
+    """Databases besides the directory."""
     notifiers: int = 0
     has_bus: bool = False
     """Whether schedulers copy the log of events to a Kafka."""

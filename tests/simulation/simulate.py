@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import logging
+from sqlite3 import Connection
 from time import process_time
 from typing import Any, Final
 
@@ -108,7 +109,7 @@ async def _run(world: World) -> None:
     await breaking
     faults.end_all()
     await acting
-    for tenant in ("", *plan.fleet.tenants):
+    for tenant in ("", *plan.fleet.tenants) if not plan.fleet.shards else ():
         for queue in QUEUES:
             step = Step(at=0, label=f"resume {queue}", what="resume", tenant=tenant, body={"queue": queue})
             await _until_acknowledged(clients, step)
@@ -125,7 +126,7 @@ async def _until_acknowledged(clients: Clients, step: Step) -> None:
 
 def _unfinished(world: World) -> int:
     connection, fleet = world.database.connection, world.plan.fleet
-    (count,) = connection.execute(_UNFINISHED).fetchone()
+    count = sum(each.execute(_UNFINISHED).fetchone()[0] for each in world.connections)
     readers = ["notifier"] * bool(fleet.notifiers) + ["kafka"] * fleet.has_bus
     for reader in readers if not count else ():
         count += connection.execute(_UNREAD, {"reader": reader}).fetchone()[0]
@@ -133,8 +134,11 @@ def _unfinished(world: World) -> int:
 
 
 def _endings(world: World) -> list[Ending]:
-    """Return what the store says in the end."""
-    connection = world.database.connection
+    """Return what all databases say in the end."""
+    return sorted((each for db in world.connections for each in _endings_in(world, db)), key=lambda each: each.task)
+
+
+def _endings_in(world: World, connection: Connection) -> list[Ending]:
     attempts: dict[str, list[Any]] = {}
     for task, outcome in connection.execute("SELECT task_id, outcome FROM attempt ORDER BY task_id, epoch"):
         attempts.setdefault(task, []).append(AttemptOutcome(outcome).word)

@@ -1,11 +1,21 @@
 """The gateway of a simulated worker, with a witness that notes which reports were refused."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from drumline.core.errors import Fenced
 from drumline.core.lease import Lease
 from drumline.ports.gateway import Acknowledged, Gateway, Report
+
+
+class Refusal(NamedTuple):
+    """A report of a worker that was answered with `Fenced`."""
+
+    at: float
+    worker: str
+    task: str
+    epoch: int
+    nonce: int
 
 
 class WitnessedGateway:

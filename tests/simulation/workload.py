@@ -11,6 +11,7 @@ from tests.simulation.plan import FaultStep, Fleet, Plan, Step
 
 BUSY_SECONDS: Final = 20.0
 """Clients act and faults occur in this time; then the system is left alone until all work has ended."""
+SHARDS: Final = ("two",)
 TENANTS: Final = ("acme", "umbrella")
 WEBHOOK: Final = "https://hooks.example.com/drumline"
 QUEUES: Final = ("default", "mail", "slow")
@@ -38,6 +39,11 @@ def plan_of(seed: int) -> Plan:
 def _with_surroundings(random: Random, fleet: Fleet) -> Fleet:
     """Add what not every installation has; some seeds have none of it, most have one."""
     remote = random.randrange(1, fleet.workers + 1) if random.random() < 0.25 else 0
+    if random.random() < 0.08:
+        # With shards there are no hints, limits, jobs and schedules: see shards.py.
+        return msgspec.structs.replace(
+            fleet, remote_workers=remote, shards=SHARDS, has_queue=False, limit=None, extra_duties=()
+        )
     return msgspec.structs.replace(
         fleet,
         remote_workers=remote,
@@ -72,6 +78,9 @@ class _Steps:
             makers.append((self._peek, 3))
         if self._fleet.notifiers:
             makers.append((self._subscribe, 4))
+        if self._fleet.shards:
+            alone = (self._job, self._schedule, self._end_job, self._pause, self._bulk)
+            makers = [(maker, weight) for maker, weight in makers if maker not in alone] + [(self._move, 4)]
         chosen = [maker for maker, weight in makers for _ in range(weight)]
         for number in range(count):
             at = round(self._random.uniform(0.0, BUSY_SECONDS), 3)
@@ -214,6 +223,12 @@ class _Steps:
             other = self._random.choice([each for each in self._fleet.tenants if each != own])
             self._steps[-1] = msgspec.structs.replace(self._steps[-1], tenant=other)
 
+    def _move(self, label: str, at: float) -> None:
+        """Let a shard take new work of many slots."""
+        taker = self._random.choice(("main", *self._fleet.shards, None))
+        body: dict[str, Any] = {} if taker is None else {"taker": taker, "slots": self._random.choice((64, 700, 1500))}
+        self._add(at, label, "move", **body)
+
     def _forge(self, label: str, at: float) -> None:
         """Report on a running task with a nonce that was never given out."""
         self._about_task(label, at, "forge")
@@ -260,6 +275,7 @@ def _faults(random: Random, fleet: Fleet) -> tuple[FaultStep, ...]:
     anyone += [f"notifier{number}" for number in range(fleet.notifiers)] * 2
     outside = [KAFKA] * fleet.has_bus + [RECEIVER] * bool(fleet.notifiers)
     kinds += ["refuse"] * 3 if outside else []
+    kinds += ["outage"] * 3 if fleet.shards else []
     favoured = random.sample(kinds, random.randrange(1, 5))
     faults = []
     for _ in range(random.randrange(1, 9)):
@@ -269,6 +285,8 @@ def _faults(random: Random, fleet: Fleet) -> tuple[FaultStep, ...]:
         longest = (3.0, 19.0, 24.0) if kind in {"cut", "stop"} else (0.5, 3.0, 10.0, 25.0)
         seconds = round(random.choice(longest) * random.uniform(0.8, 1.0), 2)
         target = random.choice(outside) if kind == "refuse" else WHOLE.get(kind) or random.choice(anyone)
+        if kind == "outage" and fleet.shards:
+            target = random.choice(("database", "database.main", "database.two", "database.two"))
         faults.append(FaultStep(at=at, kind=kind, target=target, seconds=seconds, amount=_amount(random, kind)))
     if random.random() < 0.1:
         faults += _late_return(random, workers, schedulers)

@@ -160,8 +160,13 @@ class ShardedClaim:
                 return  # the session is closed everywhere, or no shard can be reached
             if now >= deadline + LATE or (now >= deadline and not self._pending):
                 return
-            retries = self._retry_at.values() if now < deadline else ()
+            retries = self._retries() if now < deadline else []
             await self._first(seconds=min([*retries, deadline + LATE]) - now, wakes=True)
+
+    def _retries(self) -> list[float]:
+        """Return when shards that failed are to be asked again; one that is asked already has no time to wait for."""
+        asked = {asked.shard.name for asked in self._pending.values()}
+        return [at for name, at in self._retry_at.items() if name not in asked]
 
     async def _collect(self) -> None:
         """Take what shards give that are being asked just now: it would have to be released, and rates count it."""

@@ -81,4 +81,22 @@ OUTSIDE_MUTANTS: Final = (
         "    settled = await call.context.gateway.join([report for report in checked if isinstance(report, Report)])\n",
         "    settled = [State.COMPLETED for report in checked if isinstance(report, Report)]\n",
     ),
+    Mutant(
+        "forget the keys of former owners of a slot",
+        "shards/task_router.py",
+        "        for name, numbers in asked.items():\n            found = await self._find_keys",
+        "        for name, numbers in ():\n            found = await self._find_keys",
+    ),
+    Mutant(
+        "let the new owner of a slot hold what was made before",
+        "shards/move.py",
+        "OwnEntry(slot=entry.slot, version=entry.version + 1, since=entry.closed_at)",
+        "OwnEntry(slot=entry.slot, version=entry.version + 1, since=0)",
+    ),
+    Mutant(
+        "beat in the directory alone",
+        "shards/gateway.py",
+        "            self._shards,\n            lambda shard: LocalGateway(shard.engine).beat(",
+        "            [self._shards.directory],\n            lambda shard: LocalGateway(shard.engine).beat(",
+    ),
 )
