@@ -1,11 +1,12 @@
 import pytest
 
 from drumline.core.attempt import Progress, ProgressNote
-from drumline.core.clock import ManualClock
-from drumline.core.ids import SessionId, TaskId
+from drumline.core.clock import Instant, ManualClock
+from drumline.core.ids import SessionId, TaskId, id_above
 from drumline.core.state import Act, Status
+from drumline.core.task import accept
 from drumline.ports.store import Artifact, LogChunk, LogPage, Store, TaskFilter
-from tests.factories import claim_one, new_id, open_session, settle, submit
+from tests.factories import claim_one, new_id, open_session, request, settle, submit
 
 
 async def listed(store: Store, limit: int = 100, before: TaskId | None = None, **which: object) -> list[TaskId]:
@@ -80,6 +81,21 @@ async def test_lists_narrow_by_when_tasks_ended(store: Store, clock: ManualClock
     assert await listed(store, finished_since=since, statuses=frozenset({Status.QUEUED})) == []
     assert await listed(store, finished_since=since - 60_000) == [late, early]
     assert await listed(store, finished_since=since + 1) == []
+
+
+async def test_lists_narrow_by_when_tasks_were_submitted(store: Store) -> None:
+    tasks = []
+    for hour in (1, 2, 3):
+        made = id_above(hour * 3_600_000 - 1)  # the first id of that hour
+        await store.submit([accept(request(), id=made, tenant="default")])
+        tasks.append(made)
+    first, second, third = tasks
+
+    assert await listed(store, since=Instant(2 * 3_600_000)) == [third, second]
+    assert await listed(store, until=Instant(3 * 3_600_000)) == [second, first]
+    assert await listed(store, since=Instant(2 * 3_600_000), until=Instant(3 * 3_600_000)) == [second]
+    assert await listed(store, until=Instant(3 * 3_600_000), before=second) == [first]
+    assert await listed(store, since=Instant(3 * 3_600_000 + 1)) == []
 
 
 async def test_lists_narrow_by_status(store: Store) -> None:

@@ -8,6 +8,7 @@ from drumline.api.operation import ApiCall, NoQuery, Operation, Reply, Tag
 from drumline.api.reading import read_time
 from drumline.api.shapes import moment
 from drumline.core.access import Permission
+from drumline.core.clock import Instant
 from drumline.core.codec import encode
 from drumline.core.field_schema import QUEUE, TIME, UUID, WORKER, about, line
 from drumline.core.ids import parse_job_id, parse_session_id, parse_task_id
@@ -30,6 +31,8 @@ class TaskQuery(Struct, frozen=True, forbid_unknown_fields=True):
     finished_since: Annotated[
         str | None, about("Only tasks that ended at this time or later, and were not run again.", **TIME)
     ] = None
+    since: Annotated[str | None, about("Only tasks that were submitted at this time or later.", **TIME)] = None
+    until: Annotated[str | None, about("Only tasks that were submitted before this time.", **TIME)] = None
 
 
 def filter_of(call: ApiCall[Any, Any], query: TaskQuery, statuses: frozenset[Status] = frozenset()) -> TaskFilter:
@@ -43,10 +46,14 @@ def filter_of(call: ApiCall[Any, Any], query: TaskQuery, statuses: frozenset[Sta
         idempotency_key=None if query.idempotency_key is None else check_key(query.idempotency_key),
         worker=None if query.worker is None else parse_session_id(query.worker, field="worker"),
         job=None if query.job is None else parse_job_id(query.job, field="job"),
-        finished_since=(
-            None if query.finished_since is None else read_time(query.finished_since, field="finished_since")
-        ),
+        finished_since=_time(query.finished_since, "finished_since"),
+        since=_time(query.since, "since"),
+        until=_time(query.until, "until"),
     )
+
+
+def _time(text: str | None, field: str) -> Instant | None:
+    return None if text is None else read_time(text, field=field)
 
 
 class ReasonBody(Struct, frozen=True, kw_only=True):

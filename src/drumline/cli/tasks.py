@@ -16,6 +16,7 @@ from drumline.cli.tables import Column, relative, size
 from drumline.cli.task_acts import Name, Queue, cancel, reschedule, retry
 from drumline.cli.task_columns import COLUMNS
 from drumline.cli.terminal import STATUSES
+from drumline.cli.times import Toward, optional_moment
 from drumline.cli.watching import logs, watch
 from drumline.core.errors import Invalid, NotFound
 
@@ -115,6 +116,12 @@ def list_tasks(
     key: Annotated[str | None, Option("--key", help="Only with this idempotency key.", metavar="KEY")] = None,
     worker: Annotated[str | None, Option("--worker", help="Only held by this worker.", metavar="ID")] = None,
     job: Annotated[str | None, Option("--job", help="Only of this job.", metavar="ID")] = None,
+    since: Annotated[
+        str | None, Option("--since", help="Submitted then or later: 2h, 2026-10-01.", metavar="TIME")
+    ] = None,
+    until: Annotated[
+        str | None, Option("--until", help="Submitted before: 30m, yesterday 09:00.", metavar="TIME")
+    ] = None,
     limit: Limit = 50,
     fields: Fields = None,
 ) -> Any:
@@ -123,6 +130,8 @@ def list_tasks(
         "/tasks", limit=limit, payload="true" if "payload" in Form(fields=fields).names else None,
         status=[checked_status(one, STATUSES) for one in status or ()] or None,
         queue=queue, name=name, tag=tag, idempotency_key=key, worker=worker, job=job,
+        since=optional_moment(since, flag="--since", toward=Toward.PAST),
+        until=optional_moment(until, flag="--until", toward=Toward.PAST),
     )  # fmt: skip
 
 

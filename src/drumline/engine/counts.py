@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from drumline.core.clock import Clock
 from drumline.core.state import Status
 from drumline.ports.query import Count, Querying, TaskFilter
@@ -25,7 +27,15 @@ class TaskCounts:
 
     async def count(self, which: TaskFilter) -> Mapping[Status, Count]:
         """Return how many tasks of a filter have each status; which statuses it names does not matter."""
-        listed = (which.tag, which.idempotency_key, which.worker, which.job, which.finished_since)
+        listed = (
+            which.tag,
+            which.idempotency_key,
+            which.worker,
+            which.job,
+            which.finished_since,
+            which.since,
+            which.until,
+        )
         if any(value is not None for value in listed):
             return await self._listed(which)
         is_narrowed = any(value is not None for value in (which.tenant, which.queue, which.name))
@@ -39,16 +49,7 @@ class TaskCounts:
         return {status: _bounded(count) for status, count in counts.items()}
 
     async def _listed(self, which: TaskFilter) -> Mapping[Status, Count]:
-        everything = TaskFilter(
-            tenant=which.tenant,
-            queue=which.queue,
-            name=which.name,
-            tag=which.tag,
-            idempotency_key=which.idempotency_key,
-            worker=which.worker,
-            job=which.job,
-            finished_since=which.finished_since,
-        )
+        everything = replace(which, statuses=frozenset())
         views = await self._queries.list_tasks(everything, limit=MOST_LISTED + 1)
         now = self._clock.now()
         found = Counter(view.status(now) for view in views[:MOST_LISTED])

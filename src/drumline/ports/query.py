@@ -25,6 +25,10 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
     job: JobId | None = None
     finished_since: Instant | None = None
     """Ended at this time or later, and not run again since."""
+    since: Instant | None = None
+    """Submitted at this time or later."""
+    until: Instant | None = None
+    """Submitted before this time."""
 
 
 class WaitingType(Struct, frozen=True):

@@ -1824,7 +1824,7 @@ export interface Operations {
   };
   "GET /api/v1/tasks": {
     params: Record<never, never>;
-    query: { queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined; finished_since?: string | undefined; status?: Status[] | undefined; limit?: number | undefined; cursor?: string | undefined; payload?: boolean | undefined; traceback?: boolean | undefined };
+    query: { queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined; finished_since?: string | undefined; since?: string | undefined; until?: string | undefined; status?: Status[] | undefined; limit?: number | undefined; cursor?: string | undefined; payload?: boolean | undefined; traceback?: boolean | undefined };
     body: undefined;
     answer: TaskList & Incomplete;
   };
@@ -2262,7 +2262,7 @@ export interface Operations {
   };
   "GET /api/v1/tasks/counts": {
     params: Record<never, never>;
-    query: { queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined; finished_since?: string | undefined };
+    query: { queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined; finished_since?: string | undefined; since?: string | undefined; until?: string | undefined };
     body: undefined;
     answer: CountList & Incomplete;
   };

@@ -14,7 +14,7 @@ from drumline.aio.threads import off_loop
 from drumline.core.attempt import AttemptOutcome, AttemptView
 from drumline.core.clock import Instant
 from drumline.core.codec import decode
-from drumline.core.ids import TaskId
+from drumline.core.ids import TaskId, id_above
 from drumline.core.outcome import ErrorInfo
 from drumline.core.priority import score
 from drumline.core.state import LIVE, State, Status, states_of
@@ -136,12 +136,17 @@ class TaskQueries(Part):
         now = await self._time()
         listed: list[TaskView] = []
         start, at_once = before or TaskId(ABOVE_ALL), limit
+        # Ids are in the order of their time, so a stretch of time is a stretch of ids.
+        if which.until is not None:
+            start = min(start, id_above(which.until - 1))
+        first = "" if which.since is None else id_above(which.since - 1)
         while len(listed) < limit:
             rows = await self._database.fetch(Line.BROAD, name, repeat=True, before=start, limit=at_once, **values)
             candidates = list(dict.fromkeys(TaskId(str(task)) for (task,) in rows))
-            views = await self.get(candidates, tenant=which.tenant, payload=payload)
+            within = [task for task in candidates if task >= first]
+            views = await self.get(within, tenant=which.tenant, payload=payload)
             listed += [view for view in views if view is not None and _matches(view, which, now)]
-            if len(rows) < at_once:
+            if len(rows) < at_once or len(within) < len(candidates):
                 break
             start, at_once = candidates[-1], min(max(at_once * 4, LEAST_AT_ONCE), MOST_AT_ONCE)
         return listed[:limit]
