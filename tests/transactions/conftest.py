@@ -19,9 +19,9 @@ from tests.transactions.world import World, connecting
 @pytest.fixture
 async def shop_postgres(postgres_url: str) -> AsyncIterator[str]:
     connection = await asyncpg.connect(postgres_url)
-    await connection.execute("DROP TABLE IF EXISTS orders; CREATE TABLE orders (id int PRIMARY KEY)")
+    await connection.execute("DROP TABLE IF EXISTS public.orders; CREATE TABLE public.orders (id int PRIMARY KEY)")
     yield postgres_url
-    await connection.execute("DROP TABLE orders")
+    await connection.execute("DROP TABLE public.orders")
     await connection.close()
 
 
