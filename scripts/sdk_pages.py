@@ -28,6 +28,7 @@ Everything here is imported from `drumline`: `from drumline import Drumline`.
 CHAPTERS: dict[str, tuple[str, ...]] = {
     "The app": ("Drumline", "Direct"),
     "Tasks": ("Task", "AsyncTask", "Call", "Chain", "Mode", "Backoff", "NotifyTarget"),
+    "Collapse": ("Debounce", "Throttle", "Singleton", "Unique"),
     "Inside a task": ("Context", "current", "inject", "secret", "Retry", "Snooze", "Permanent", "Cancelled"),
     "Hooks": ("TaskRequest", "Execution", "ExecutionEnd"),
     "Waiting for a task": ("TaskHandle", "as_completed", "TaskInfo", "TaskAttemptInfo", "Status"),

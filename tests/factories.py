@@ -16,7 +16,7 @@ from drumline.core.outcome import ErrorInfo
 from drumline.core.session import Beat, SessionSpec, TaskType
 from drumline.core.slots import SLOTS, slot_of_key
 from drumline.core.state import Act, State
-from drumline.core.task import ClaimedTask, NewTask, Submitted, TaskRequest, accept
+from drumline.core.task import ClaimedTask, NewTask, Submitted, TaskRequest, accept, placing_key
 from drumline.ports.store import Claim, ClaimRequest, Settled, Settlement, Store
 
 _random = Random(20)
@@ -40,9 +40,9 @@ def restart_slots() -> None:
 
 def accepted(name: str = "work", payload: Any = None, *, tenant: str = "default", **fields: Any) -> NewTask:
     """Return a task that can be stored, in the slot of its key if it has one."""
-    key = fields.get("idempotency_key")
-    own = new_id(None if key is None else slot_of_key(tenant, key))
-    return accept(request(name, payload, **fields), id=own, tenant=tenant)
+    asked = request(name, payload, **fields)
+    key = placing_key(asked)
+    return accept(asked, id=new_id(None if key is None else slot_of_key(tenant, key)), tenant=tenant)
 
 
 def request(name: str = "work", payload: Any = None, **fields: Any) -> TaskRequest:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from drumline.sdk.app_hooks import Execution, ExecutionEnd
     from drumline.sdk.as_completed import as_completed
     from drumline.sdk.chain import Chain
+    from drumline.sdk.collapse import Debounce, Singleton, Throttle, Unique
     from drumline.sdk.context import Context, current, inject
     from drumline.sdk.dag import Dag
     from drumline.sdk.definition import Mode
@@ -62,6 +63,7 @@ __all__ = [
     "Conflict",
     "Context",
     "Dag",
+    "Debounce",
     "Direct",
     "Drumline",
     "DrumlineError",
@@ -87,6 +89,7 @@ __all__ = [
     "Permanent",
     "Retry",
     "RunIf",
+    "Singleton",
     "Snooze",
     "Status",
     "Task",
@@ -97,8 +100,10 @@ __all__ = [
     "TaskInfo",
     "TaskRequest",
     "Transaction",
+    "Throttle",
     "Unauthorized",
     "Unavailable",
+    "Unique",
     "WaitTimeout",
     "__version__",
     "as_completed",
@@ -120,6 +125,7 @@ _HOMES: Final = {
     "drumline.sdk.app_hooks": ("Execution", "ExecutionEnd"),
     "drumline.sdk.as_completed": ("as_completed",),
     "drumline.sdk.chain": ("Chain",),
+    "drumline.sdk.collapse": ("Debounce", "Singleton", "Throttle", "Unique"),
     "drumline.sdk.context": ("Context", "current", "inject"),
     "drumline.sdk.dag": ("Dag",),
     "drumline.sdk.definition": ("Mode",),

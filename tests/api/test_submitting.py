@@ -62,6 +62,7 @@ async def test_a_task_shows_every_field_with_times_in_utc(http: httpx.AsyncClien
         "timeout": 90.0,
         "limit_key": "acme",
         "expires_at": "2030-01-02T03:14:05.678Z",
+        "collapse": None,
         "tags": ["vip", "a b"],
         "progress": None,
         "schedule_id": None,

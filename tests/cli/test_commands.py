@@ -44,6 +44,18 @@ def test_submit_and_wait_prints_the_result(online: Drumline, tmp_path: Path) -> 
     assert (ran.code, ran.json) == (0, "seen")
 
 
+def test_submit_says_what_became_of_a_task_that_collapsed(online: Drumline) -> None:
+    rule = ("--collapse", "debounce=1h,key=nightly,at_most=2h")
+    first = online("submit", "work.sleep", "--arg", "seconds=0", *rule)
+    second = online("submit", "work.sleep", "--arg", "seconds=1", *rule)
+    wrong = online("submit", "work.sleep", "--collapse", "often")
+
+    assert second.out == first.out
+    assert "it has this payload now" in second.err
+    assert wrong.code != ExitCode.OK
+    assert "NAME=VALUE" in wrong.err
+
+
 def test_submit_takes_every_option(online: Drumline, server: Server) -> None:
     ran = online(
         "tasks", "submit", "work.sleep", "--payload", '{"seconds": 0}', "--queue", "slow", "--priority", "high",

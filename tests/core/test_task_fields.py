@@ -16,6 +16,7 @@ from drumline.api.shapes import TaskBody, task_body
 from drumline.cli.submitting import submit
 from drumline.core.accept_job import accept_job
 from drumline.core.clock import Instant
+from drumline.core.collapse import Collapse
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import SHARED_FIELDS, JobRequest, JobTaskRequest
 from drumline.core.lease import Lease
@@ -47,17 +48,19 @@ SAID: dict[str, Any] = {
     "notify": (NotifyTarget(email="ada@example.com"),),
     "limit_key": "acme",
     "expires": 90.0,
+    "collapse": Collapse(unique=60.0, key="k"),
 }
 """A value for each field, none of them the default."""
-OF_THE_WHOLE_JOB = {"idempotency_key", "idempotency_key_alias"}
+OF_THE_WHOLE_JOB = {"idempotency_key", "idempotency_key_alias", "collapse"}
 ONCE_STORED = {
     "delay": "due_at", "run_at": "due_at", "idempotency_key_alias": "idempotency_key", "expires": "expires_at",
 }  # fmt: skip
 """What a field has become in what is shown of a task."""
 
 
-def request(*, without: str = "delay") -> TaskRequest:
-    other = {"idempotency_key_alias", without}
+def request(*, without: str = "delay", field: str = "") -> TaskRequest:
+    # A collapse rule and an idempotency key do not go together.
+    other = {"idempotency_key_alias", without, "idempotency_key" if field == "collapse" else "collapse"}
     return TaskRequest(**{name: value for name, value in SAID.items() if name not in other})
 
 
@@ -143,7 +146,7 @@ def test_the_reference_describes_every_field(field: structs.FieldInfo) -> None:
 
 @pytest.mark.parametrize("field", sorted(set(SAID) - {"delay", "run_at"}))
 def test_people_and_programs_are_shown_every_field(field: str) -> None:
-    view = view_of(accept(request(), id=ID))
+    view = view_of(accept(request(field=field), id=ID))
     shown = ONCE_STORED.get(field, field)
 
     body, info = task_body(view, now=Instant(0)), task_info(view, Instant(0))
@@ -170,7 +173,7 @@ def test_a_client_reads_what_an_older_and_a_newer_server_write() -> None:
     assert msgspec.json.decode(newer, type=TaskInfo).created_at == datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
 
 
-NOT_FOR_WORKERS = {"expires_at", "notify", "job", "key", "takes", "schedule", "limit_key"}
+NOT_FOR_WORKERS = {"collapse", "expires_at", "notify", "job", "key", "takes", "schedule", "limit_key"}
 """Options that the server acts on, or that no worker has to know."""
 
 

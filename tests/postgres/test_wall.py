@@ -34,6 +34,7 @@ INSERT INTO drumline.task_live (id, lane) SELECT '{id}', id FROM {lane};
 INSERT INTO drumline.attempt (task_id, finished_at, epoch, lane, attempt, outcome)
 SELECT '{id}', 1, 1, id, 1, 3 FROM {lane};
 INSERT INTO drumline.idempotency VALUES ('k', '{tenant}', '{id}', 1, '');
+INSERT INTO drumline.collapse_key VALUES (1, 1, '{id}', '{tenant}', 'k');
 INSERT INTO drumline.session (id, opened_at, beat_at, spec) VALUES ({number}, 1, 1, '{{"tenant":"{tenant}"}}');
 INSERT INTO drumline.queue_pause VALUES ('{tenant}', 'q', NULL, 1);
 INSERT INTO drumline.task_log VALUES ('{id}', 1, 0, 'text');

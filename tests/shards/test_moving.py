@@ -7,6 +7,7 @@ import asyncpg
 import pytest
 
 from drumline.core.clock import Instant
+from drumline.core.collapse import Collapse, accept_collapse
 from drumline.core.errors import Conflict, DrumlineError, Invalid, KeyReused, NotFound, Unavailable
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.shard_map import DIRECTORY
@@ -338,3 +339,53 @@ async def test_a_drained_shard_is_emptied_by_any_scheduler_and_removed(
     assert isinstance(again, Submitted)
     assert not again.created
     await world.service.add("pg2", store_url=shard_urls[1])
+
+
+def collapsing(world: World, key: str) -> NewTask:
+    made = world.ids.next(slot_of_key("default", f"work\nunique\n{key}"))
+    rule = accept_collapse("work", b"{}", Collapse(unique="1d", key=key))
+    return NewTask(id=made, lane=LANE, payload=b"{}", collapse=rule, slot_version=world.ids.version(made))
+
+
+async def test_submissions_of_one_collapse_key_meet_in_the_shard_of_its_slot(
+    world: World, shard_urls: tuple[str, ...]
+) -> None:
+    await add_all(world, shard_urls)
+    await world.service.move(taker=None)
+    keys = [f"k{n}" for n in range(12)]
+
+    answers = await asyncio.gather(*(world.router.join(collapsing(world, key)) for key in keys * 3))
+    listed = await world.router.join_each([collapsing(world, key) for key in keys])
+
+    stored = [answer for answer in (*answers, *listed) if isinstance(answer, Submitted)]
+    assert len(stored) == 48
+    assert sum(answer.created for answer in stored) == len({answer.id for answer in stored}) == len(keys)
+    assert all(answer.collapsed == "dropped" for answer in stored if not answer.created)
+    assert len({world.shards.map.holder(answer.id) for answer in stored}) > 1
+
+
+async def test_a_collapse_key_of_a_shard_that_is_away_is_not_taken_elsewhere(
+    world: World, shard_urls: tuple[str, ...]
+) -> None:
+    await add_all(world, shard_urls)
+    await world.service.move(taker=None)
+    home = world.shards.map.entry
+    key = next(str(n) for n in range(999) if home(slot_of_key("default", f"work\nunique\n{n}")).shard == "pg2")
+    world.shards.note_away("pg2")
+
+    with pytest.raises(Unavailable, match="pg2"):
+        await world.router.join(collapsing(world, key))
+
+
+async def test_a_collapse_key_follows_its_slot_and_begins_anew_there(world: World, shard_urls: tuple[str, ...]) -> None:
+    await add_all(world, shard_urls)
+    first = await world.router.join(collapsing(world, "k"))
+    await Mover(world.shards).move({slot_of_key("default", "work\nunique\nk"): "pg2"})
+
+    second, third = [await world.router.join(collapsing(world, "k")) for _ in range(2)]
+
+    assert isinstance(first, Submitted)
+    assert isinstance(second, Submitted)
+    assert isinstance(third, Submitted)
+    assert (first.created, second.created, third.created) == (True, True, False)
+    assert await where(world, second.id) == ["pg2"]

@@ -31,6 +31,7 @@ from drumline.api.task_queries import TaskQuery, filter_of
 from drumline.core.access import Caller, Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
+from drumline.core.collapse import CollapsedInto
 from drumline.core.errors import Conflict, DrumlineError, Invalid, KeyReused
 from drumline.core.field_schema import (
     ONE_TIME,
@@ -72,6 +73,8 @@ ITEM_BYTES = 200
 HEADER_KEY = re.compile(r"[!-~]([ -~]{0,253}[!-~])?")
 """What a key may look like in a header, where only ASCII is safe."""
 
+CollapsedWord = Annotated[str, Meta(extra_json_schema={"enum": [how.value for how in CollapsedInto]})]
+
 _TASK = msgspec.json.Decoder(TaskRequest)
 
 
@@ -83,6 +86,9 @@ def task_limit(limits: Limits) -> int:
 class SubmittedBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A task that is stored durably. `created` is false if its idempotency key brought back an earlier one.
 
+    `collapsed` says what a submission with `collapse` did to the earlier task whose id is answered: `replaced` its
+    payload, `postponed` it, or was `dropped`.
+
     `warnings` are there if something about it is doubtful: `unknown_type` if no worker has ever published a task of its
     name, `unfit_payload` if its payload does not fit the task's parameters and the installation does not refuse that.
     """
@@ -91,6 +97,7 @@ class SubmittedBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
     status: Status
     due_at: Moment | None
     created: bool
+    collapsed: CollapsedWord | None = None
     warnings: tuple[SubmissionWarning, ...] = ()
 
 
@@ -118,6 +125,7 @@ class BatchItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     id: TaskIdText | UnsetType = UNSET
     created: bool | UnsetType = UNSET
+    collapsed: CollapsedWord | None = None
     error: Problem | UnsetType = UNSET
     warnings: tuple[SubmissionWarning, ...] = ()
 
@@ -197,7 +205,14 @@ async def submit_request(call: ApiCall[Any, Any], request: TaskRequest) -> Reply
     view = await call.engine.queries.get(stored.id)
     now = call.engine.clock.now()
     due_at = None if view.due_at is None else moment_of(view.due_at)
-    body = SubmittedBody(id=stored.id, status=view.status(now), due_at=due_at, created=False, warnings=warnings)
+    body = SubmittedBody(
+        id=stored.id,
+        status=view.status(now),
+        due_at=due_at,
+        created=False,
+        collapsed=stored.collapsed,
+        warnings=warnings,
+    )
     return Reply(encode(body), 200, headers=location)
 
 
@@ -254,7 +269,7 @@ def _decoded(raw: Raw) -> TaskRequest | DrumlineError:
 
 def _batch_item(answer: Submitted | DrumlineError, number: int, warnings: tuple[SubmissionWarning, ...]) -> BatchItem:
     if isinstance(answer, Submitted):
-        return BatchItem(id=answer.id, created=answer.created, warnings=warnings)
+        return BatchItem(id=answer.id, created=answer.created, collapsed=answer.collapsed, warnings=warnings)
     problem = to_problem(answer)
     if isinstance(answer, KeyReused):  # from the store, which does not know the task's place in the batch
         problem = msgspec.structs.replace(problem, field=f"tasks[{number}].{problem.field}")

@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 LARGEST_BATCH = 10_000
 MOST_WARNINGS = 20
 UNKNOWN_TYPE = "unknown_type"
+COLLAPSE_FIELDS = ("debounce", "throttle", "singleton", "unique", "key", "at_most", "keep")
+COLLAPSED = {
+    "replaced": "An earlier task of its key waits: it has this payload now.",
+    "postponed": "An earlier task of its key waits: it was put off.",
+    "dropped": "An earlier task of its key stands for it: nothing has changed.",
+}
 TASK_PATH = r"^tasks\[\d+\]\.?"
 """Where in its batch the server found a fault; the person knows it by its line."""
 
@@ -77,6 +83,15 @@ def submit(
         str | None,
         Option("--expires", help="Cancel it if it has not started so long after it was due.", metavar="TIME"),
     ] = None,
+    collapse: Annotated[
+        str | None,
+        Option(
+            "--collapse",
+            help="Let an earlier task stand for it: debounce=5s,key=invoice-7,at_most=1m; throttle=1m; "
+            "singleton=running; unique=1d.",
+            metavar="RULE",
+        ),
+    ] = None,
     notify: Annotated[
         list[str] | None,
         Option("--notify", help="Whom to tell when it ends; may be repeated.", metavar="URL|EMAIL"),
@@ -100,6 +115,7 @@ def submit(
         "run_at": optional_moment(at, flag="--at", toward=Toward.FUTURE),
         "idempotency_key": key, "tags": tags, "limit_key": limit_key, "backoff": backoff,
         "expires": duration(expires, flag="--expires"),
+        "collapse": None if collapse is None else _collapse(collapse),
         "notify": None if notify is None else [_target(text) for text in notify],
     }  # fmt: skip
     given = {option: value for option, value in options.items() if value is not None}
@@ -131,8 +147,21 @@ def _print_submitted(answer: dict[str, Any], *, as_json: bool) -> None:
         print_json(answer)
         return
     click.echo(answer["id"])
-    if not answer.get("created", True):
+    if answer.get("collapsed"):
+        say(COLLAPSED.get(answer["collapsed"], "It made no task of its own."))
+    elif not answer.get("created", True):
         say("This idempotency key was used before: it is the same task.")
+
+
+def _collapse(text: str) -> dict[str, str]:
+    """Return a collapse rule as it is written on the command line: `debounce=5s,key=invoice-7`."""
+    rule: dict[str, str] = {}
+    for part in text.split(","):
+        name, equals, value = part.partition("=")
+        if not equals or name.strip() not in COLLAPSE_FIELDS:
+            raise Invalid(f"--collapse {text}: write it as NAME=VALUE,… with names of {', '.join(COLLAPSE_FIELDS)}")
+        rule[name.strip()] = value.strip()
+    return rule
 
 
 def _target(text: str) -> dict[str, str]:

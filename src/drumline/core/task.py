@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from drumline.core.clock import Instant, to_instant
 from drumline.core.codec import check_bounds, decode, encode, encode_canonical, read_json
+from drumline.core.collapse import TIMED, Collapse, CollapseRule, accept_collapse, collapse_key
 from drumline.core.duration import millis, parse_duration, parse_expires
 from drumline.core.errors import Invalid, KeyReused, Moved
 from drumline.core.field_schema import (
@@ -148,6 +149,10 @@ class TaskRequest(TaskFields, frozen=True, kw_only=True, forbid_unknown_fields=T
     idempotency_key_alias: Annotated[str | None, line(description="The same as idempotency_key.")] = field(
         default=None, name="idempotencyKey"
     )
+    collapse: Annotated[
+        Collapse | None,
+        about("Let an earlier task of its key stand for it: debounce, throttle, singleton or unique."),
+    ] = None
 
 
 class TaskOptions(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -172,6 +177,8 @@ class TaskOptions(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     """The span that submitted it, as a W3C `traceparent`, if that was traced."""
     expires_at: Instant | None = None
     """When it is cancelled if it has not started."""
+    collapse: Collapse | None = None
+    """How it was submitted, if others may have collapsed into it."""
 
 
 DEFAULT_OPTIONS = TaskOptions()
@@ -206,6 +213,13 @@ class NewTask(Struct, frozen=True, kw_only=True, gc=False):
     """As in its options."""
     slot_version: int = 0
     """The version of the entry of the map by which its database was chosen."""
+    collapse: CollapseRule | None = None
+    """When an earlier task stands for it: such tasks are stored by `ports.collapsing`."""
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether its slot is that of a key, so that it can be in no other."""
+        return self.idempotency_key is not None or self.collapse is not None
 
 
 class Submitted(Struct, frozen=True, gc=False):
@@ -214,6 +228,8 @@ class Submitted(Struct, frozen=True, gc=False):
     id: TaskId
     due_at: Instant
     created: bool = True
+    collapsed: str | None = None
+    """What a submission did that an earlier task stands for (`CollapsedInto`)."""
 
 
 SubmitAnswer = Submitted | KeyReused | Moved
@@ -265,6 +281,13 @@ def key_of(request: TaskRequest) -> str | None:
     return request.idempotency_key if request.idempotency_key is not None else request.idempotency_key_alias
 
 
+def placing_key(request: TaskRequest) -> str | None:
+    """Return the key whose slot the task of a request has: two submissions of it meet in one database."""
+    if request.collapse is not None:
+        return collapse_key(request.name, bytes(request.payload), request.collapse)
+    return key_of(request)
+
+
 def accept(  # noqa: PLR0913 - one call for each task of a list, for which a struct of them would be made
     request: TaskRequest,
     *,
@@ -298,6 +321,9 @@ def accept(  # noqa: PLR0913 - one call for each task of a list, for which a str
     run_at = None if request.run_at is None else to_instant(request.run_at, field="run_at")
     delay_ms = 0 if request.delay is None else millis(parse_duration(request.delay, field="delay"))
     options = options_of(request, retry)
+    rule = None
+    if request.collapse is not None:
+        rule, options = _collapsing(request, key), replace(options, collapse=request.collapse)
     if request.expires is not None:
         due_at = made_at(id) + delay_ms if run_at is None else run_at
         options = replace(options, expires_at=Instant(due_at + parse_expires(request.expires)))
@@ -312,7 +338,23 @@ def accept(  # noqa: PLR0913 - one call for each task of a list, for which a str
         expires_at=options.expires_at,
         idempotency_key=None if key is None else check_key(key),
         fingerprint=None if key is None else _fingerprint(asked),
+        collapse=rule,
     )
+
+
+def _collapsing(request: TaskRequest, key: str | None) -> CollapseRule | None:
+    """Return how a request collapses, or raise `Invalid` for what does not go together with it."""
+    if request.collapse is None:
+        return None
+    rule = accept_collapse(request.name, bytes(request.payload), request.collapse)
+    if key is not None:
+        raise Invalid("cannot be given together with idempotency_key", field="collapse")
+    for field_name in ("delay", "run_at", "expires") if rule.kind in TIMED else ():
+        if getattr(request, field_name) is not None:
+            raise Invalid(
+                f"decides when the task is due, and cannot be given together with {field_name}", field="collapse"
+            )
+    return rule
 
 
 def with_defaults(request: TaskRequest, defaults: TypeDefaults) -> TaskRequest:
@@ -355,6 +397,7 @@ def _is_plain(request: TaskRequest) -> bool:
         and not request.notify
         and request.limit_key is None
         and request.expires is None
+        and request.collapse is None
     )
 
 

@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType, structs
 
 from drumline.core.attempt import AttemptOutcome, Execution, Progress
 from drumline.core.clock import Instant
+from drumline.core.collapse import Collapse
 from drumline.core.ids import JobId, ScheduleId, TaskId, session_text
 from drumline.core.outcome import ErrorInfo
 from drumline.core.retry import DEFAULT_BACKOFF, Backoff
@@ -63,6 +64,8 @@ class PublicTask(View, Generic[Time], frozen=True, kw_only=True):
     """As it was given; a limit may also find it in the payload."""
     expires_at: Time | None = None
     """When it is cancelled if it has not started."""
+    collapse: Collapse | None = None
+    """How it was submitted, if others may have collapsed into it."""
     worker: WorkerIdText | None = None
     cancel_requested: bool = False
     progress: Progress | UnsetType | None = UNSET
@@ -157,6 +160,7 @@ def show_task(
         idempotency_key=view.idempotency_key,
         limit_key=options.limit_key,
         expires_at=when(options.expires_at),
+        collapse=options.collapse,
         worker=None if view.worker is None else session_text(view.worker),
         cancel_requested=view.cancel_requested,
         job_id=options.job,

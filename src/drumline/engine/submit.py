@@ -1,9 +1,11 @@
 """Bringing tasks in: validated, stored durably, then offered."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Final, Protocol, TypeVar
+from itertools import repeat
+from typing import Final, Protocol, TypeVar, cast
 
 from drumline.aio.batcher import Batcher, BatchWeights
 from drumline.aio.threads import LARGE, in_thread, off_loop
@@ -18,17 +20,19 @@ from drumline.core.task import (
     Submitted,
     TaskRequest,
     accept,
-    key_of,
+    placing_key,
     queue_of,
 )
 from drumline.core.task_type import UNKNOWN_TYPE, TypeRules
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
 from drumline.engine.checks import RequestChecks
+from drumline.engine.collapsing import CollapsingSubmissions
 from drumline.engine.effects import EffectFollower
 from drumline.engine.lease_on_submit import LeaseOnSubmit
 from drumline.engine.options import EngineOptions
 from drumline.engine.secrets import PayloadToCheck
 from drumline.engine.tracing import sending
+from drumline.ports.collapsing import Collapsing
 from drumline.ports.store import Hint, Submitting
 
 E = TypeVar("E", bound=DrumlineError | None)
@@ -58,12 +62,21 @@ class TaskStoring(Protocol):
         ...
 
 
+class SubmittingStore(Submitting, Protocol):
+    """The part of a store that takes tasks in."""
+
+    @property
+    def collapsing(self) -> Collapsing:
+        """Submissions that may collapse into earlier ones."""
+        ...
+
+
 class Submissions:
     """Accepts tasks. An answer means that the task is durable."""
 
     def __init__(
         self,
-        store: Submitting,
+        store: SubmittingStore,
         lease_on_submit: LeaseOnSubmit,
         effects: EffectFollower,
         *,
@@ -74,6 +87,7 @@ class Submissions:
         self._store = store
         self._lease_on_submit = lease_on_submit
         self._effects = effects
+        self._collapse = CollapsingSubmissions(store.collapsing, effects)
         self._ids = ids
         self._limits, self._quotas, self._secrets, self._types, _ = checks
         self._tracer = options.tracer
@@ -145,7 +159,7 @@ class Submissions:
 
     def _new_id(self, request: TaskRequest, tenant: str) -> TaskId:
         """Return an id for a task: one with a key is in the slot of its key, so that the key has one home."""
-        key = key_of(request)
+        key = placing_key(request)
         return self._ids.next(None if key is None else slot_of_key(tenant, key))
 
     async def submit_many(
@@ -247,7 +261,7 @@ class Submissions:
         """Return each request with its place, and with the id that its task will have."""
         ids = self._ids
         for number, (request, made) in enumerate(zip(requests, ids.take(len(requests)), strict=True)):
-            key = key_of(request) if isinstance(request, TaskRequest) else None
+            key = placing_key(request) if isinstance(request, TaskRequest) else None
             yield number, request, made if key is None else ids.in_slot(made, slot_of_key(tenant, key))
 
     def _accepting(
@@ -283,6 +297,31 @@ class Submissions:
     async def _flush(self, tasks: list[NewTask]) -> list[SubmitAnswer]:
         if len(tasks) == 1 and (stored := await self._lease_on_submit.submit(tasks[0])) is not None:
             return [stored]
+        if any(task.collapse is not None for task in tasks):
+            return await self._flush_collapsing(tasks)
+        return await self._flush_plain(tasks)
+
+    async def _flush_collapsing(self, tasks: list[NewTask]) -> list[SubmitAnswer]:
+        """Store a batch in which some may collapse; each of the two parts has its own answers, or its own error."""
+        plain = [task for task in tasks if task.collapse is None]
+        parts = await asyncio.gather(
+            self._collapse.submit([task for task in tasks if task.collapse is not None]),
+            self._flush_plain(plain) if plain else _nothing(),
+            return_exceptions=True,
+        )
+        answers: list[Iterator[SubmitAnswer]] = []
+        for part in parts:
+            if not isinstance(part, BaseException):
+                answers.append(iter(part))
+            elif isinstance(part, DrumlineError) and plain:
+                # The callers of one part must not be told of the other's error. Whatever is no answer is raised there.
+                answers.append(repeat(cast("SubmitAnswer", part)))
+            else:
+                raise part
+        of_collapsing, of_plain = answers
+        return [next(of_plain if task.collapse is None else of_collapsing) for task in tasks]
+
+    async def _flush_plain(self, tasks: list[NewTask]) -> list[SubmitAnswer]:
         answers = await self._store.submit(tasks)
         # Committed: from here on nothing may fail the callers. A lost offer is found by the sweep.
         self._effects.submitted(tasks, answers)
@@ -294,6 +333,10 @@ class Submissions:
             ]
         )
         return answers
+
+
+async def _nothing() -> list[SubmitAnswer]:
+    return []
 
 
 def _allowed(

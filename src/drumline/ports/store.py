@@ -20,6 +20,7 @@ from drumline.core.task import ClaimedTask, Lane, NewTask, SubmitAnswer, Submitt
 from drumline.ports.access import AuditLog, Keys, Tenants
 from drumline.ports.bulk import Bulks
 from drumline.ports.changed import Changed
+from drumline.ports.collapsing import Collapsing
 from drumline.ports.control import Change, Controlling
 from drumline.ports.dead_letters import DeadLetters
 from drumline.ports.drain import Drainage
@@ -211,6 +212,11 @@ class Store(
     @property
     def audit(self) -> AuditLog:
         """The audit log."""
+        ...
+
+    @property
+    def collapsing(self) -> Collapsing:
+        """Submissions that may collapse into earlier ones."""
         ...
 
     @property

@@ -52,9 +52,13 @@ class Pruner:
         notes, are_all_notes = await self._delete(
             lambda: self._store.schedules.prune_runs(before=ended_before, limit=self._batch),
         )
-        is_behind = not (are_all and are_all_notes)
+        now = Instant(ended_before + millis(self._retention))
+        keys, are_all_keys = await self._delete(
+            lambda: self._store.collapsing.prune(before=now, limit=self._batch),
+        )
+        is_behind = not (are_all and are_all_notes and are_all_keys)
         self._rest = 0.0 if is_behind else REST
-        self.every = min(self._usually_every, self._next_in(max(tasks, notes), is_behind=is_behind))
+        self.every = min(self._usually_every, self._next_in(max(tasks, notes, keys), is_behind=is_behind))
         if tasks:
             log.info("tasks.pruned", tasks=tasks)
         return tasks

@@ -14,6 +14,7 @@ from drumline.core.duration import Duration
 from drumline.core.json_errors import suggestion
 from drumline.core.retry import Backoff
 from drumline.core.task import NotifyTarget
+from drumline.sdk.collapse import CollapseOption
 
 _SHORT: Final = Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
@@ -64,6 +65,11 @@ MOMENT: Final = Kind(lambda value: isinstance(value, datetime), "a datetime")
 YES_OR_NO: Final = Kind(lambda value: isinstance(value, bool), "True or False")
 ARGUMENTS: Final = Kind(lambda value: isinstance(value, Mapping), "a dictionary of arguments by name")
 
+COLLAPSE: Final = Kind(
+    lambda value: isinstance(value, CollapseOption),
+    'a Debounce, Throttle, Singleton or Unique, such as Debounce("5s")',
+)
+
 _BY_TYPE: Final[Mapping[Any, Kind]] = {
     str: TEXT,
     int: WHOLE,
@@ -76,6 +82,7 @@ _BY_TYPE: Final[Mapping[Any, Kind]] = {
     Sequence[NotifyTarget]: TARGETS,
     type[BaseException] | Sequence[type[BaseException]]: ERRORS,
     Mapping[str, Any]: ARGUMENTS,
+    CollapseOption: COLLAPSE,
 }
 """What an option may be, by the type that its `TypedDict` declares."""
 HINTS: Final[Mapping[str, str]] = {"run_at": "; for a time from now give delay"}

@@ -35,6 +35,7 @@ from drumline.sdk.transport import (
     ScheduleAsk,
     SelfContainedAsk,
     SubmitMany,
+    collapsed_id,
     task_info,
 )
 
@@ -194,7 +195,7 @@ class EngineTransport:
             except DrumlineError as error:
                 gathered.fail(error, len(part))
             else:
-                gathered.add([answer.id if isinstance(answer, Submitted) else answer for answer in answers])
+                gathered.add([_id_of(answer) if isinstance(answer, Submitted) else answer for answer in answers])
         return gathered.answers()
 
     async def _cancel(self, task: TaskId, *, force: bool) -> None:
@@ -225,6 +226,10 @@ class EmbeddedTransport(EngineTransport):
             self.thread.wait(self.engine.close(), CLOSING_SECONDS)
         finally:
             self.thread.stop()
+
+
+def _id_of(stored: Submitted) -> TaskId:
+    return stored.id if stored.collapsed is None else collapsed_id(stored.id, stored.collapsed)
 
 
 def open_embedded(place: ServerLocation) -> EmbeddedTransport:

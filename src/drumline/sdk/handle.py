@@ -17,7 +17,7 @@ from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Status, is_ended
 from drumline.sdk.client import Client, Steps, ended, only, warn_if_blocking
 from drumline.sdk.errors import TaskCancelled, TaskFailed, WaitTimeout
-from drumline.sdk.transport import Cancel, Get, LiveNames, ReadLog, RetryTask, TaskInfo
+from drumline.sdk.transport import Cancel, CollapsedId, Get, LiveNames, ReadLog, RetryTask, TaskInfo
 
 if TYPE_CHECKING:
     from drumline.sdk.task_asks import TaskAttemptInfo
@@ -36,12 +36,18 @@ def decode_any(result: Raw) -> Any:
 class TaskHandle(Generic[R]):
     """A submitted task; `R` is what its function returns."""
 
-    __slots__ = ("_client", "_clock", "_decode", "id")
+    __slots__ = ("_client", "_clock", "_decode", "collapsed", "id")
+
+    collapsed: str | None
+    """What the submission did if it made no task of its own: `replaced` the payload of the earlier task that this is,
+    `postponed` it, or was `dropped`; None for a task that it made."""
 
     def __init__(
         self, id: TaskId, client: Client, decode: Callable[[Raw], R] = decode_any, *, clock: Clock | None = None
     ) -> None:
-        self.id = id
+        is_own = not isinstance(id, CollapsedId)
+        self.collapsed = None if is_own else getattr(id, "how", None)
+        self.id = id if is_own else TaskId(str(id))
         self._client = client
         self._decode = decode
         self._clock = clock or _CLOCK

@@ -34,6 +34,7 @@ from drumline.sdk.transport import (
     SelfContainedAsk,
     SubmitMany,
     TaskInfo,
+    collapsed_id,
 )
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class _Request(Struct, frozen=True, kw_only=True):
 
 class _Reference(Struct):
     id: TaskId | None = None
+    collapsed: str | None = None
     error: Problem | None = None
 
 
@@ -270,6 +272,8 @@ def _read(body: bytes, type_: type[T]) -> T:
 def _id_of(item: _Reference) -> TaskId | DrumlineError:
     if item.error is not None:
         return item.error.error()
+    if item.id is not None and item.collapsed is not None:
+        return collapsed_id(item.id, item.collapsed)
     return item.id if item.id is not None else DrumlineError("the server gave neither id nor error")
 
 

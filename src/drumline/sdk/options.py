@@ -14,6 +14,7 @@ from drumline.core.priority import parse_priority
 from drumline.core.retry import MOST_RETRIES, Backoff
 from drumline.core.task import DEFAULT_TENANT, NotifyTarget, TaskRequest, accept
 from drumline.sdk.checking import as_errors, check_options, kinds_of, one_of
+from drumline.sdk.collapse import CollapseOption, collapse_of
 from drumline.sdk.definition import Defaults, Mode
 
 DECORATOR: Final = "@app.task"
@@ -84,6 +85,8 @@ class Options(TypedDict, total=False):
     """Whose limit it counts to, where a limit has keys: a customer's id, say."""
     expires: Duration
     """Cancel the task if it has not started so long after it was due."""
+    collapse: CollapseOption
+    """Let an earlier task stand for it: `Debounce`, `Throttle`, `Singleton` or `Unique`."""
 
 
 class SubmitOptions(Options, total=False):
@@ -179,6 +182,7 @@ _BY_TYPE: Final[Mapping[Any, Callable[[Any], Any]]] = {
     Duration: _seconds,
     Sequence[str]: tuple,
     Sequence[NotifyTarget]: tuple,
+    CollapseOption: collapse_of,
 }
 _WRITTEN: Final = {name: _BY_TYPE[type_] for name, type_ in Options.__annotations__.items() if type_ in _BY_TYPE}
 """How options are written in a request, where that differs from how they are given."""

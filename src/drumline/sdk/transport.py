@@ -64,6 +64,20 @@ class SubmitMany(Ask[list[TaskId | DrumlineError]]):
     requests: Sequence[TaskRequest]
 
 
+class CollapsedId(str):
+    """The id of the earlier task that stands for a submission, with what the submission did to it."""
+
+    __slots__ = ("how",)
+    how: str
+
+
+def collapsed_id(id: str, how: str) -> TaskId:
+    """Return the answer to a submission that made no task of its own."""
+    answer = CollapsedId(id)
+    answer.how = how
+    return TaskId(answer)
+
+
 class Gathered:
     """The answer to a `SubmitMany` that is sent in several parts."""
 

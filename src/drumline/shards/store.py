@@ -31,6 +31,7 @@ from drumline.ports.sign_ins import SignIns
 from drumline.ports.store import StoredLeased
 from drumline.shards.asking import Members, Router
 from drumline.shards.parts.bulk import Bulks
+from drumline.shards.parts.collapsing import Collapsing
 from drumline.shards.parts.dead_letters import DeadLetters
 from drumline.shards.parts.deliveries import Deliveries, Subscriptions
 from drumline.shards.parts.directory import TaskTypes, Tenants
@@ -57,6 +58,7 @@ class ShardedStore:
         self.sessions = Sessions(router)
         self.firing = Firing(router)
         self.tenants = Tenants(router)
+        self.collapsing = Collapsing(router)
         self.expiry = Expiry(router)
         self.events = Events(router)
         self.subscriptions = Subscriptions(router)

@@ -77,7 +77,7 @@ class TaskRouter:
     async def _send_one(self, task: NewTask) -> SubmitAnswer:
         """Send a task to its shard if nothing else has to be asked before: at a fraction of what a list costs."""
         name = self._entry(task).shard
-        if task.idempotency_key is not None or self._shards.is_away(name):
+        if task.is_placed or self._shards.is_away(name):
             return Moved("it has to be looked for elsewhere first")
         self._on_the_way[name] += 1
         try:
@@ -93,7 +93,7 @@ class TaskRouter:
 
         As for a lone task, this is a fraction of the work: most lists have no keys, and a few long runs.
         """
-        if any(task.idempotency_key is not None for task in tasks):
+        if any(task.is_placed for task in tasks):
             return None
         placed = groupby(tasks, lambda task: (task.id[20:23], task.slot_version))
         runs = [(self._entry(run[0]).shard, run) for run in (list(alike) for _, alike in placed)]
@@ -134,9 +134,9 @@ class TaskRouter:
 
     def _answer_for_absent(self, name: str, tasks: dict[int, NewTask]) -> dict[int, Answer]:
         """Return the answers for tasks of a shard that is away: those without a key go elsewhere, for none was sent."""
-        away = Unavailable(f"shard {name}, which has tasks with this idempotency key, cannot be reached")
+        away = Unavailable(f"shard {name}, which has tasks with this key, cannot be reached")
         elsewhere = Moved(f"shard {name} cannot be reached")
-        return {n: elsewhere if task.idempotency_key is None else away for n, task in tasks.items()}
+        return {n: away if task.is_placed else elsewhere for n, task in tasks.items()}
 
     async def _known_before(self, tasks: dict[int, NewTask]) -> dict[int, Answer]:
         """Return the answers for tasks whose key belongs to a task of a former owner of its slot."""
@@ -169,7 +169,7 @@ class TaskRouter:
 
     def _placed(self, task: NewTask) -> NewTask:
         """Return a task with a new id, by the map as it is now."""
-        new = self._ids.next(None if task.idempotency_key is None else slot_of(task.id))
+        new = self._ids.next(slot_of(task.id) if task.is_placed else None)
         return replace(task, id=new, slot_version=self._ids.version(new))
 
     def open_slots(self) -> OpenSlots:

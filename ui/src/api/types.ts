@@ -116,6 +116,7 @@ export type BatchBody = {
 export type BatchItem = {
   id?: string | undefined;
   created?: boolean | undefined;
+  collapsed?: "replaced" | "postponed" | "dropped" | null | undefined;
   error?: Problem | undefined;
   warnings?: SubmissionWarning[] | undefined;
 };
@@ -283,6 +284,23 @@ export type ClaimedBody = {
   notify?: NotifyBody[] | undefined;
   fire_time?: string | null | undefined;
   traceparent?: string | null | undefined;
+};
+
+export type Collapse = {
+  /** Run once, so long after the last submission of the key. Seconds, or text such as "1h30m" or "PT1H30M". */
+  debounce?: number | string | null | undefined;
+  /** Run the first at once, and all that come within the time as one at its end. Seconds, or text such as "1h30m" or "PT1H30M". */
+  throttle?: number | string | null | undefined;
+  /** Make none while one of the key is queued, or (`running`) is queued or running. */
+  singleton?: "queued" | "running" | null | undefined;
+  /** Make one within the time, whatever becomes of it. Seconds, or text such as "1h30m" or "PT1H30M". */
+  unique?: number | string | null | undefined;
+  /** What submissions have in common, within their name; unless said, their payload. */
+  key?: string | null | undefined;
+  /** With `debounce`: run at the latest so long after the first submission. Seconds, or text such as "1h30m" or "PT1H30M". */
+  at_most?: number | string | null | undefined;
+  /** With `debounce` and `throttle`: whose payload the task has, `latest` (unless said) or `first`. */
+  keep?: "first" | "latest" | null | undefined;
 };
 
 /** One part of the system. Details are for keys of the whole installation that may read figures. */
@@ -514,6 +532,8 @@ export type FlowRequest = {
   idempotency_key?: string | null | undefined;
   /** The same as idempotency_key. */
   idempotencyKey?: string | null | undefined;
+  /** Let an earlier task of its key stand for it: debounce, throttle, singleton or unique. */
+  collapse?: Collapse | null | undefined;
   /** What kind of task it is; the same as name. */
   type?: string | undefined;
 };
@@ -1538,6 +1558,7 @@ export type SubmittedBody = {
   status: Status;
   due_at: string | null;
   created: boolean;
+  collapsed?: "replaced" | "postponed" | "dropped" | null | undefined;
   warnings?: SubmissionWarning[] | undefined;
 };
 
@@ -1645,6 +1666,7 @@ export type TaskBody = {
   idempotency_key: string | null;
   limit_key: string | null;
   expires_at: string | null;
+  collapse: Collapse | null;
   worker: string | null;
   cancel_requested: boolean;
   progress?: ProgressBody | null | undefined;
@@ -1695,6 +1717,8 @@ export type TaskRequest = {
   idempotency_key?: string | null | undefined;
   /** The same as idempotency_key. */
   idempotencyKey?: string | null | undefined;
+  /** Let an earlier task of its key stand for it: debounce, throttle, singleton or unique. */
+  collapse?: Collapse | null | undefined;
 };
 
 /** The low-level design's answer to a look. */

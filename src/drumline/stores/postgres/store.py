@@ -7,6 +7,7 @@ from drumline.core.metrics import Metrics
 from drumline.stores.parts.events import EventLog
 from drumline.stores.postgres.acts import ACT_OF
 from drumline.stores.postgres.claiming import Claiming
+from drumline.stores.postgres.collapsing import PostgresCollapsing
 from drumline.stores.postgres.database import DEFAULT_BUDGET, Budget, Database
 from drumline.stores.postgres.drain import Drainage
 from drumline.stores.postgres.housekeeping import Housekeeping
@@ -43,6 +44,9 @@ class PostgresStore(
         self.schedules = PostgresSchedules(database, clock, self._lanes)
         self.firing = PostgresFiring(
             database, clock, self._lanes, jobs=self.jobs, control=self.control, submit=self.submit_in
+        )
+        self.collapsing = PostgresCollapsing(
+            database, clock, self._lanes, submit=self.submit_in, following=self._following
         )
         self.sessions = Sessions(database, clock, self._lanes, self._following, self._cursors)
         self.shards = ShardDirectory(database, clock, self._lanes)

@@ -8,6 +8,7 @@ from drumline.core.clock import Clock, SystemClock
 from drumline.core.metrics import Metrics
 from drumline.stores.lone_limits import LoneLimitShares
 from drumline.stores.lone_shard import LoneDrainage, LoneShard
+from drumline.stores.parts.collapsing import Collapsing
 from drumline.stores.parts.events import EventLog
 from drumline.stores.shared import SharedParts
 from drumline.stores.sqlite.database import Database
@@ -38,6 +39,7 @@ class SqliteStore(
         self.firing = SqliteFiring(
             database, clock, self._lanes, jobs=self.jobs, control=self.control, submit=self.submit_in
         )
+        self.collapsing = Collapsing(database, clock, self._lanes, submit=self.submit_in, following=self._following)
         self.sessions = Sessions(database, clock, self._lanes, self._following)
         self.shards = self.slots = LoneShard()
         self.drainage = LoneDrainage()

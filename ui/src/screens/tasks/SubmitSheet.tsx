@@ -43,6 +43,11 @@ const OPTIONS: Record<Option, OptionField> = {
     read: (text) => text.split(",").map((tag) => tag.trim()),
   },
   idempotency_key: { label: "Idempotency key", hint: "Submitted twice under one key, a task is stored once" },
+  collapse: {
+    label: "Collapse",
+    hint: 'Let an earlier task stand for it, as JSON such as {"debounce": "5s", "key": "invoice 7"}',
+    read: (text) => rawJson(text, "collapse"),
+  },
   limit_key: { label: "Limit key", hint: "Whose limit it counts to, where a limit has keys" },
   notify: {
     label: "Notify",
