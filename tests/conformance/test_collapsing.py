@@ -84,9 +84,8 @@ async def test_a_debounced_task_is_put_off_no_longer_than_it_says(store: Store, 
     began = clock.now()
     for _ in range(4):
         clock.advance(4)
-        last = await one(store, debounce=5, at_most=12)
+        assert (await one(store, debounce=5, at_most=12)).id == first.id
 
-    assert last.id == first.id
     assert (await view(store, first.id)).due_at == began + 12_000
 
 
@@ -204,7 +203,7 @@ async def test_keys_belong_to_a_tenant_a_name_and_a_kind_of_rule(store: Store) -
 
 
 async def test_without_a_key_the_payload_tells_submissions_apart(store: Store) -> None:
-    answers = await submit(*(store, *(task({"n": n}, unique="1d", key=None) for n in (1, 2, 1))))
+    answers = await submit(store, *(task({"n": n}, unique="1d", key=None) for n in (1, 2, 1)))
 
     assert [said(answer) for answer in answers] == [(True, None), (True, None), (False, "dropped")]
 

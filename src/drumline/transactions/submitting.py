@@ -47,6 +47,8 @@ async def submit_tasks(opened: Opened, requests: Sequence[TaskRequest], tenant: 
     types = await rules.types(request.name for request in requests)
 
     def checked(request: TaskRequest) -> NewTask | DrumlineError:
+        if request.collapse is not None:  # its key would stay locked until the caller commits
+            return Invalid("cannot be used in a transaction of the caller", field="collapse")
         try:
             return accept(
                 request,
