@@ -7,6 +7,7 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
+from drumline.core.attempt import Progress, ProgressNote
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.errors import Conflict
 from drumline.core.ids import TaskId
@@ -130,6 +131,28 @@ async def test_an_ended_task_moves_with_attempts_logs_files_and_dead_letter(worl
     assert await taker.outputs.artifact(task, "file") == file
     assert await store.outputs.artifacts(task) == []
     assert len(await taker.dead_letters.dead_letter_groups(LETTERS, limit=5)) == 0
+
+
+async def test_what_an_attempt_leaves_and_when_a_task_expires_follow_it(world: World, store: Store) -> None:
+    first, second = [await submit(store, expires="1ms") for _ in range(2)]
+    whole = ShardedStore(world.shards)
+    await move_slots(world, "pg2")
+    await drain(world, DIRECTORY)
+    taker = shard(world, "pg2").store
+    session = await open_session(taker)
+    lease = next(each.lease for each in await claim(taker, session) if each.lease.task == first)
+
+    await whole.outputs.put_progress([ProgressNote(lease, Progress(1.0, 2.0, "half"))])
+    await whole.outputs.append_log([LogChunk(task=first, epoch=lease.epoch, seq=0, text="line\n")])
+    await whole.outputs.put_artifact(Artifact(task=first, name="file", content_type="text/plain", data=b"data"))
+
+    assert [each and each.done for each in await whole.outputs.progress([first, second])] == [1.0, None]
+    assert (await taker.outputs.read_log(first)).text == "line\n"
+    assert [each.name for each in await taker.outputs.artifacts(first)] == ["file"]
+    assert await store.outputs.artifacts(first) == []
+    assert set(await whole.expiry.expired([first, second])) == {first, second}  # each was claimed too late
+    await whole.expiry.forget_expiries([first])
+    assert set(await taker.expiry.expired([first, second])) == {second}
 
 
 async def test_a_job_moves_whole_between_two_of_its_tasks(world: World, store: Store) -> None:

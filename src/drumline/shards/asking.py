@@ -144,13 +144,14 @@ class Router:
     async def tell(
         self, items: Sequence[K], ask: Callable[[Store, list[K]], Awaitable[None]], *, key: Callable[[K], str] = str
     ) -> None:
-        """Give each shard the items that it holds."""
+        """Give each shard the items that it holds; no answer tells of what was moved, so that is asked for before."""
 
         async def given(store: Store, part: list[K]) -> list[None]:
             await ask(store, part)
             return [None] * len(part)
 
-        await self.split(items, given, key=key)
+        places = await self.places([key(item) for item in items])
+        await self._fill({}, items, {number: places[key(item)] for number, item in enumerate(items)}, given)
 
     async def places(self, ids: Sequence[str]) -> dict[str, Member]:
         """Return the shard of each id: by the map, or where it was moved to."""

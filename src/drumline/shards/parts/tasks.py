@@ -157,7 +157,9 @@ class Outputs(Part):
 
     async def progress(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[Progress | None]:
         """Return how far the attempts are that run now; None where nothing runs, or nothing was said."""
-        return await self._router.split(tasks, lambda store, part: store.outputs.progress(part, tenant=tenant))
+        return await self._router.split(
+            tasks, lambda store, part: store.outputs.progress(part, tenant=tenant), is_absent=_is_none
+        )
 
 
 class Control(Part):
@@ -234,7 +236,7 @@ class Expiry(Part):
             known = await store.expiry.expired(part)
             return [known.get(task) for task in part]
 
-        found = await self._router.split(tasks, moments)
+        found = await self._router.split(tasks, moments, is_absent=_is_none)
         return {task: at for task, at in zip(tasks, found, strict=True) if at is not None}
 
     async def due_expiries(self, *, limit: int) -> DueExpiries:
