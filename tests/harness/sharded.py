@@ -10,6 +10,7 @@ from drumline.core.shard_map import DIRECTORY, ShardMap, SlotEntry
 from drumline.core.slots import SLOTS
 from drumline.ports.store import Store
 from drumline.shards.store import ShardedStore
+from drumline.stores.postgres import PostgresStore
 from drumline.stores.sqlite import SqliteStore
 from tests.harness.sqlite import migrated
 
@@ -87,6 +88,12 @@ async def _opened(path: Path, clock: Clock) -> Store:
     if is_new:  # as a copy of another file it has that one's name
         await store.events.rename_log()
     return store
+
+
+async def open_sharded_postgres(urls: Sequence[str], clock: Clock) -> Store:
+    """Return a store over three databases of PostgreSQL."""
+    stores = [await PostgresStore.open(url, clock=clock) for url in urls]
+    return OwningStore(OpenShards([OpenShard(name, store) for name, store in zip(NAMES, stores, strict=True)]))
 
 
 async def open_sharded(folder: Path, clock: Clock) -> Store:
