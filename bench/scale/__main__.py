@@ -30,7 +30,9 @@ def main() -> None:
     parser.add_argument("name", choices=TESTS)
     parser.add_argument("--quick", action="store_true", help="a tenth of everything")
     parser.add_argument("--minutes", type=float, default=30.0, help="how long a soak lasts (default 30)")
-    parser.add_argument("--rate", type=float, help="tasks a second in a soak; 70%% of what was measured if not given")
+    parser.add_argument(
+        "--rate", type=float, help="tasks a second: in a soak 70%% of what was measured, in a `fleet` 200"
+    )
     parser.add_argument("--retention", type=float, default=0.0, help="seconds that a soak keeps ended tasks; 0 is ever")
     parser.add_argument("--tasks", type=int, help="how many tasks wait for later in `scheduled` (default 500,000)")
     parser.add_argument("--workers", type=int, help="how many workers a `fleet` has (default 2,000)")

@@ -13,11 +13,11 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from bench.scale.fleet_worker import Refused, Wire
 from bench.scale.meter import percentiles
 from bench.scale.rack import WORKERS, Scale, wait_until
 from bench.scale.report import say
 from bench.scale.sharded import KEY, Api, Place, Sharded, places
+from bench.scale.wire import Refused, Wire
 from drumline.core.attempt import AttemptOutcome
 
 APP: Final = Path(__file__).parent / "noop_app.py"
