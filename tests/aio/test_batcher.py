@@ -1,10 +1,12 @@
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
+from typing import Any
 
 import pytest
 
 from drumline.aio.batcher import HEAVIEST, Batcher, BatchWeights
 from drumline.core.errors import Overloaded, Unavailable
+from drumline.testing.loop import SimulatedLoop
 
 
 class Gate:
@@ -363,3 +365,43 @@ async def test_whoever_does_not_wait_is_told_what_kept_items_from_an_answer() ->
 
     assert ear.answers == {3: 30, 4: 40}
     assert {item: type(error) for item, error in ear.errors.items()} == {1: ValueError, -2: ValueError}
+
+
+def paced(work: Coroutine[Any, Any, None]) -> None:
+    """Run in virtual time."""
+    with asyncio.Runner(loop_factory=SimulatedLoop) as runner:
+        runner.run(work)
+
+
+def test_with_a_pace_a_lone_item_goes_at_once_and_those_that_follow_it_go_together() -> None:
+    async def follow() -> None:
+        gate = Gate()
+        batcher = Batcher(gate, name="test")
+        batcher.pace = 0.05
+        loop = asyncio.get_running_loop()
+
+        assert await batcher.join(1) == 10
+        assert loop.time() == 0.0
+        late = [asyncio.create_task(batcher.join(2))]
+        await asyncio.sleep(0.02)
+        late.append(asyncio.create_task(batcher.join(3)))
+
+        assert await asyncio.gather(*late) == [20, 30]
+        assert loop.time() == pytest.approx(0.05)
+        assert gate.batches == [[1], [2, 3]]
+
+    paced(follow())
+
+
+def test_a_whole_batch_waits_for_no_pace() -> None:
+    async def fill() -> None:
+        gate = Gate()
+        batcher = Batcher(gate, name="test", largest=3)
+        batcher.pace = 60.0
+        await batcher.join(1)
+
+        assert await asyncio.gather(*map(batcher.join, (2, 3, 4))) == [20, 30, 40]
+
+        assert asyncio.get_running_loop().time() == 0.0
+
+    paced(fill())

@@ -1,6 +1,5 @@
 """The API on a real SQLite store, called through HTTP semantics."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from drumline.aio.events import StopEvent
 from drumline.api.app import create_app
 from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.operation import Info
@@ -34,12 +34,12 @@ async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
 
 
 @pytest.fixture
-def stop() -> asyncio.Event:
-    return asyncio.Event()
+def stop() -> StopEvent:
+    return StopEvent()
 
 
 @pytest.fixture
-def app(engine: Engine, stop: asyncio.Event, tmp_path: Path) -> Any:
+def app(engine: Engine, stop: StopEvent, tmp_path: Path) -> Any:
     return create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1.2.3", disk=str(tmp_path)), stop=stop)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from drumline.aio.events import StopEvent
 from drumline.api import events as events_module
 from drumline.api.app import create_app
 from drumline.api.configured_keys import ConfiguredKeys
@@ -29,7 +30,7 @@ SECONDS = 20.0
 
 
 @pytest.fixture
-async def address(engine: Engine, stop: asyncio.Event, tmp_path: Path) -> AsyncIterator[str]:
+async def address(engine: Engine, stop: StopEvent, tmp_path: Path) -> AsyncIterator[str]:
     """A real server: streams need connections that can be cut."""
     app = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", disk=str(tmp_path)), stop=stop)
     server = Server(app, port=0)

@@ -1,6 +1,5 @@
 """Lists and counts that miss a shard say so; what belongs to that shard is unavailable, and the rest is served."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from drumline.aio.events import StopEvent
 from drumline.api.app import create_app
 from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.operation import Info
@@ -39,7 +39,7 @@ async def tasks(shards: OpenShards) -> list[TaskId]:
 async def http(shards: OpenShards, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
     engine = Engine(ShardedStore(shards), NoQueue())
     app: Any = create_app(
-        engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", disk=str(tmp_path)), stop=asyncio.Event()
+        engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", disk=str(tmp_path)), stop=StopEvent()
     )
     transport = httpx.ASGITransport(app=app)
     async with httpx.AsyncClient(transport=transport, base_url="http://drumline", headers={"X-API-Key": KEY}) as client:

@@ -1,11 +1,11 @@
 """Whoever tries keys is slowed down; whoever has one is not."""
 
-import asyncio
 from pathlib import Path
 
 import httpx
 import pytest
 
+from drumline.aio.events import StopEvent
 from drumline.api.addresses import Addresses, group_of
 from drumline.api.app import create_app
 from drumline.api.configured_keys import ConfiguredKeys
@@ -133,7 +133,7 @@ def test_without_proxies_the_peer_is_it() -> None:
 async def test_the_first_key_is_not_found_by_trying(engine: Engine) -> None:
     weak, strong = "hunter2-hunter2", "sk_of_the_first_administrator_3141592653"
     for first, is_found in ((weak, False), (strong, True)):
-        guarded = create_app(engine, keys=ConfiguredKeys([first]), info=Info(version="1"), stop=asyncio.Event())
+        guarded = create_app(engine, keys=ConfiguredKeys([first]), info=Info(version="1"), stop=StopEvent())
         async with httpx.AsyncClient(
             transport=httpx.ASGITransport(app=guarded, client=("192.0.2.7", 1)), base_url="http://drumline"
         ) as guesser:

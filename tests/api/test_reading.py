@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drumline.aio.events import StopEvent
 from drumline.api.app import create_app
 from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.locate import path_at, path_of_deepest
@@ -219,7 +220,7 @@ async def test_waiting_ends_with_the_client_and_the_work_is_cancelled() -> None:
             cancelled.set()
         return 1
 
-    waiting = asyncio.create_task(unless_stopped(work(), stop=asyncio.Event(), receive=client.receive))
+    waiting = asyncio.create_task(unless_stopped(work(), stop=StopEvent(), receive=client.receive))
     await asyncio.sleep(0)
     client.gone.set()
 
@@ -232,11 +233,11 @@ async def test_an_error_in_the_work_is_the_waiters_error() -> None:
         raise Unavailable("away")
 
     with pytest.raises(Unavailable):
-        await unless_stopped(work(), stop=asyncio.Event(), receive=Hanging().receive)
+        await unless_stopped(work(), stop=StopEvent(), receive=Hanging().receive)
 
 
 async def test_nothing_is_begun_when_the_server_is_stopping() -> None:
-    stop = asyncio.Event()
+    stop = StopEvent()
     stop.set()
 
     async def items() -> AsyncIterator[int]:

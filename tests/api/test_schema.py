@@ -13,6 +13,7 @@ from schemathesis.generation.hypothesis.builder import HypothesisTestConfig, Hyp
 from schemathesis.generation.modes import GenerationMode
 from schemathesis.specs.openapi.checks import ignored_auth, negative_data_rejection, positive_data_acceptance
 
+from drumline.aio.events import StopEvent
 from drumline.api.app import create_app
 from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.openapi import document
@@ -95,7 +96,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     thread = threading.Thread(target=loop.run_forever, name="server")
     thread.start()
     folder = tmp_path_factory.mktemp("schema")
-    stop = asyncio.Event()
+    stop = StopEvent()
 
     async def start() -> tuple[Engine, Server, "asyncio.Task[None]"]:
         engine = Engine(await SqliteStore.open(folder / "drumline.db"), NoQueue())

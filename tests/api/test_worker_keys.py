@@ -1,6 +1,5 @@
 """Workers' keys: the protocol and nothing else, for their tenant, queues and names."""
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import httpx
 import pytest
 from msgspec.structs import replace
 
+from drumline.aio.events import StopEvent
 from drumline.api.app import create_app
 from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.operation import Info
@@ -327,7 +327,7 @@ async def test_a_worker_cannot_fill_the_store_with_a_log(http: httpx.AsyncClient
 
 
 async def test_a_task_has_so_many_files_and_no_more(
-    engine: Engine, tmp_path: Path, stop: asyncio.Event, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, tmp_path: Path, stop: StopEvent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine, "limits", replace(DEFAULT_LIMITS, artifacts=2, task_artifacts=1000))
     app = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", disk=str(tmp_path)), stop=stop)

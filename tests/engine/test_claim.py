@@ -149,7 +149,7 @@ def test_a_wake_up_reaches_only_those_who_serve_the_queue() -> None:
 
     waiters.wake("print", 5)
 
-    assert [each.woken.is_set() for each in (mail, any_queue, print_)] == [False, True, True]
+    assert [each.is_woken for each in (mail, any_queue, print_)] == [False, True, True]
 
 
 def test_one_task_wakes_one_claimer_the_longest_waiting() -> None:
@@ -160,7 +160,7 @@ def test_one_task_wakes_one_claimer_the_longest_waiting() -> None:
 
     waiters.wake("q", 1)
 
-    assert (first.woken.is_set(), second.woken.is_set()) == (True, False)
+    assert (first.is_woken, second.is_woken) == (True, False)
 
 
 def test_a_wake_up_that_came_too_late_is_passed_on() -> None:
@@ -172,7 +172,7 @@ def test_a_wake_up_that_came_too_late_is_passed_on() -> None:
 
     waiters.remove(leaving)
 
-    assert staying.woken.is_set()
+    assert staying.is_woken
 
 
 async def test_of_many_who_wait_for_a_delayed_task_only_one_looks_for_it() -> None:

@@ -1,5 +1,7 @@
 """What is leased to a claim that waits is taken by that claim, or given back; and a wake-up is nobody's loss."""
 
+import asyncio
+
 import pytest
 from msgspec import Raw
 from msgspec.structs import replace
@@ -36,7 +38,7 @@ def house() -> House:
 def test_a_claim_that_waits_takes_what_is_leased_to_it(house: House) -> None:
     with house.waiters.waiting(SPEC, ADA, NONCE) as waiter:
         assert house.waiters.lease(ADA, TASK)
-        assert waiter.woken.is_set()
+        assert waiter.is_woken
         assert waiter.take_leased(5) == (TASK,)
 
     assert waiter.leased == ()
@@ -91,4 +93,20 @@ async def test_a_wake_up_is_passed_on_by_whoever_leaves_with_what_was_leased_to_
             await house.waiters.wait(ada, left=1.0, until=1.0)
             assert ada.take_leased(5) == (TASK,)
 
-        assert bob.woken.is_set()
+        assert bob.is_woken
+
+
+async def test_whose_time_is_over_looks_no_more_while_another_keeps_watch(house: House) -> None:
+    with house.waiters.waiting(SPEC, ADA, NONCE) as ada, house.waiters.waiting(SPEC, BOB, NONCE + 1) as bob:
+        watching = asyncio.create_task(house.waiters.wait(ada, left=3600, until=3600))
+        await asyncio.sleep(0)
+
+        assert not await house.waiters.wait(bob, left=0.0, until=3600)
+
+        house.waiters.wake("default", 1)
+        assert await watching
+
+
+async def test_whose_time_is_over_looks_once_more_if_it_keeps_watch_itself(house: House) -> None:
+    with house.waiters.waiting(SPEC, ADA, NONCE) as ada:
+        assert await house.waiters.wait(ada, left=0.0, until=3600)

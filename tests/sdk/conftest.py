@@ -1,4 +1,3 @@
-import asyncio
 import socket
 import time
 from collections.abc import Iterator
@@ -8,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from drumline import Drumline
+from drumline.aio.events import StopEvent
 from drumline.api.app import create_app
 from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.operation import Info
@@ -38,7 +38,7 @@ def house(tmp_path: Path) -> Iterator[EmbeddedTransport]:
 def served(house: EmbeddedTransport, *, port: int = 0) -> Iterator[int]:
     """Serve the engine's API inside the block; gives the port."""
     assert isinstance(house.engine, Engine)
-    stop = asyncio.Event()
+    stop = StopEvent()
     server = Server(
         create_app(house.engine, keys=ConfiguredKeys([KEY]), info=Info(version="0"), stop=stop),
         host="127.0.0.1",

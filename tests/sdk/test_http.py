@@ -24,6 +24,7 @@ from drumline import (
     Unauthorized,
     Unavailable,
 )
+from drumline.aio.events import StopEvent
 from drumline.api.app import create_app
 from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.operation import Info
@@ -255,7 +256,7 @@ def test_a_server_that_runs_on_the_data_folder_is_found_with_its_key(house: Embe
 async def test_the_first_async_submission_finds_a_server_on_its_own_loop(tmp_path: Path) -> None:
     # As in `drumline dev`, where an async task submits to the server of its own process.
     engine = await embedded_engine(ServerLocation(data=tmp_path))
-    stop = asyncio.Event()
+    stop = StopEvent()
     server = Server(create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="0"), stop=stop), port=0)
     serving = asyncio.create_task(server.run(stop))
     _write_note(tmp_path, server.port)

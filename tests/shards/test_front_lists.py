@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from drumline.aio.events import StopEvent
 from drumline.api.app import create_app
 from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.operation import Info
@@ -39,7 +40,7 @@ def engine(world: World) -> FrontEngine:
 @pytest.fixture
 async def http(engine: FrontEngine, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
     app: Any = create_app(
-        engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", disk=str(tmp_path)), stop=asyncio.Event()
+        engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", disk=str(tmp_path)), stop=StopEvent()
     )
     transport = httpx.ASGITransport(app=app)
     async with httpx.AsyncClient(transport=transport, base_url="http://drumline", headers={"X-API-Key": KEY}) as client:

@@ -12,6 +12,7 @@ from random import Random
 from sqlite3 import Connection
 from typing import Any
 
+from drumline.aio.events import StopEvent
 from drumline.testing.clock import SimulatedClock
 from drumline.testing.database import DatabaseServer, FaultyWire
 from drumline.testing.loop import SimulatedLoop, SimulatedProcess
@@ -40,7 +41,7 @@ class Member:
     starts: int = 1
     app: Any = None
     """The ASGI application, if it is a server that has started."""
-    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    stop: StopEvent = field(default_factory=StopEvent)
     main: "asyncio.Task[None] | None" = None
 
 
@@ -142,7 +143,7 @@ class World:
         self.trace.append(Fault(at=self.now, kind=kind, target=target, until=until, detail=detail))
 
     def _start(self, member: Member) -> None:
-        member.stop = asyncio.Event()
+        member.stop = StopEvent()
         member.app = None
         member.main = self.loop.start(member.process, self._processes.run(member), name=member.process.name)
         member.main.add_done_callback(lambda main: self._note_end(member.name, main))

@@ -129,6 +129,11 @@ class Batcher(Generic[In, Out]):
         self._weight = 0
         self._flights: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop
+        self.pace = 0.0
+        """Seconds from one batch to the next at least, unless a whole batch waits already. For calls of thousands of
+        callers, none of which is in a hurry; a lone call is sent at once all the same."""
+        self._next_at = 0.0
+        """When the next batch may be sent, by the loop's clock."""
 
     @property
     def is_idle(self) -> bool:
@@ -273,12 +278,20 @@ class Batcher(Generic[In, Out]):
     async def _fly(self) -> None:
         try:
             while self._waiting:
+                if self.pace:
+                    await self._keep_pace()
                 await self._send(self._next_groups())
         finally:
             # In the same step as the last look at `_waiting`: an item that joins later must see this flight gone.
             current = asyncio.current_task()
             if current is not None:
                 self._flights.discard(current)
+
+    async def _keep_pace(self) -> None:
+        left = self._next_at - self._loop.time()
+        if left > 0 and self._count < self._largest:
+            await asyncio.sleep(left)
+        self._next_at = self._loop.time() + self.pace
 
     def _landed(self, flight: "asyncio.Task[None]") -> None:
         self._flights.discard(flight)  # it may have been cancelled before its first step

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
 
+from drumline.aio.events import StopEvent
 from drumline.api.authentication import Authentication
 from drumline.api.compression import Compression
 from drumline.api.configured_keys import ConfiguredKeys
@@ -31,7 +32,7 @@ def create_app(
     *,
     keys: ConfiguredKeys,
     info: Info,
-    stop: asyncio.Event | None = None,
+    stop: StopEvent | None = None,
     leaving: asyncio.Event | None = None,
     write_metrics: Callable[[str], tuple[bytes, str]] | None = None,
 ) -> ASGIApp:
@@ -47,7 +48,7 @@ def create_app(
         gateway=gateway_of(engine),
         info=info,
         limits=engine.limits,
-        stop=stop or asyncio.Event(),
+        stop=stop or StopEvent(),
         authentication=authentication,
         log_quota=LogQuota(engine.limits.log_total),
         request_bytes=RequestBytes(

@@ -11,9 +11,19 @@ from starlette.types import Receive, Scope, Send
 from drumline.api.auditing import entry_of, recorded
 from drumline.api.authentication import CREDENTIAL, RATE_HEADERS
 from drumline.api.browser_sessions import COOKIES
+from drumline.api.exchange import exchange_of, header_lines
 from drumline.api.operation import SANDBOX, ApiCall, ApiContext, AuditDetail, Operation, Reach, Reply, Stream
 from drumline.api.problems import Headers, Refused
-from drumline.api.reading import AnyQuery, Bounds, check_media, decode_body, read_any_query, read_body, read_query
+from drumline.api.reading import (
+    AnyQuery,
+    Bounds,
+    check_length,
+    check_media,
+    decode_body,
+    read_any_query,
+    read_body,
+    read_query,
+)
 from drumline.api.request_bytes import HeldBytes
 from drumline.api.stopping import each_while
 from drumline.core.access import EVERY_TENANT, Caller
@@ -166,16 +176,26 @@ class _Steps:
                 media = value
         if self._is_json:
             check_media(media)
-        try:
-            async with asyncio.timeout(self.context.body_timeout):
-                body = await read_body(receive, self._bounds, length=length, held=held)
-        except TimeoutError as error:
-            raise Refused("the body did not come in time", code="too_slow", field="body") from error
+        body = await self._received(length, receive, held)
         if not self._is_json:
             return body
         if not body and not self.operation.body_required:
             return self.operation.body()
         return decode_body(self._decoder, body) if len(body) < LARGE_BODY else await self._decoded(body)
+
+    async def _received(self, length: bytes | None, receive: Receive, held: HeldBytes) -> bytes:
+        """Return a body as it came; nearly always it has come with its headers."""
+        exchange = exchange_of(receive)
+        body = None if exchange is None else exchange.take_body()
+        if body is not None:
+            check_length(len(body), self._bounds)
+            held.add(len(body))
+            return body
+        try:
+            async with asyncio.timeout(self.context.body_timeout):
+                return await read_body(receive, self._bounds, length=length, held=held)
+        except TimeoutError as error:
+            raise Refused("the body did not come in time", code="too_slow", field="body") from error
 
     async def _decoded(self, body: bytes) -> Any:
         """Return a large body; before and after it other requests get their turn."""
@@ -195,6 +215,14 @@ def _incomplete(reply: Reply | Stream, missing: Iterable[str]) -> Reply | Stream
 
 async def send_reply(reply: Reply, scope: Scope, send: Send) -> None:
     """Send an answer that is there as a whole."""
+    scope[STARTED] = True
+    scope[STATUS] = reply.status
+    exchange = exchange_of(send)
+    if exchange is not None and RATE_HEADERS not in scope and COOKIES not in scope:
+        always = header_lines(((b"content-type", reply.media), (b"content-security-policy", reply.policy), *SECURITY))
+        more = ((b"x-request-id", scope[REQUEST_ID]), *reply.headers)
+        if exchange.respond(reply.status, always, more, reply.body):
+            return
     headers = [
         (b"content-type", reply.media),
         (b"content-length", b"%d" % len(reply.body)),
@@ -207,8 +235,6 @@ async def send_reply(reply: Reply, scope: Scope, send: Send) -> None:
     ]
     if reply.status == 204:
         del headers[:2]
-    scope[STARTED] = True
-    scope[STATUS] = reply.status
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else reply.body})
 

@@ -4,16 +4,20 @@ The parser has no limits of its own. Bytes are counted here before headers are c
 connections together, once a second, so that a request costs no timer.
 """
 
+import asyncio
 from enum import IntEnum
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, cast
+from urllib.parse import unquote
 
 import httptools
+from uvicorn._types import ASGI3Application
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from drumline.api.connections import UNIX, Connections, Peer
+from drumline.api.exchange import Exchange
 from drumline.api.refusals import refusal
 
 MOST_PIPELINED: Final = 16
@@ -61,6 +65,8 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._stalled: tuple[float, int] | None = None
         """Since when a response waits for its client, and how much of it."""
         self._closing_since: float | None = None
+        self._served: Exchange | None = None
+        """What is being served, of requests that were sent ahead the first."""
 
     # -- the connection
 
@@ -73,6 +79,8 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         """End."""
         self._registry.closed(self)
         super().connection_lost(exc)
+        if self._served is not None:
+            self._served.left()
 
     def evict(self) -> None:
         """Close, since the place is needed for another connection."""
@@ -84,7 +92,9 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             self._check_closing(now)
             return
-        self._check_reading(now - self._since)
+        # A request that is being served, such as a long poll, has no time limit: there may be thousands.
+        if self._reading is not Reading.NOTHING or self._is_idle():
+            self._check_reading(now - self._since)
         self._check_writing(now)
 
     # -- bytes
@@ -96,7 +106,6 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             if self._drained > MOST_DRAINED:
                 self.transport.abort()
             return
-        self._unset_keepalive_if_required()
         if self._reading is Reading.BODY:
             self._wire += len(data)
         else:
@@ -141,7 +150,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._since = monotonic()
         self._head = self._wire = self._body = 0
         self._registry.busy(self)
-        super().on_headers_complete()
+        self._begin()
 
     def on_body(self, body: bytes) -> None:
         """Hand on a part of a body."""
@@ -158,12 +167,52 @@ class LimitedHttpProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """End a response, and begin the next one if its request has come already."""
-        was_last = not self.pipeline
-        super().on_response_complete()
-        if was_last:
+        self.server_state.total_requests += 1
+        self._served = None
+        is_open, was_last = not self.transport.is_closing(), not self.pipeline
+        if is_open:
+            self.flow.resume_reading()
+        if is_open and not was_last:
+            self._start_asgi_task(*self.pipeline.pop())
+        if was_last:  # how long it may be idle is checked for all connections together
             if self._reading is not Reading.BODY:
                 self._since = monotonic()
             self._registry.idle(self)
+
+    def _begin(self) -> None:
+        """Serve a request whose headers are complete, or let it wait for those that were sent before it."""
+        parser, scope = self.parser, cast("dict[str, Any]", self.scope)
+        version = parser.get_http_version()
+        url = httptools.parse_url(self.url)
+        path = url.path.decode("ascii")
+        scope["http_version"] = version
+        scope["method"] = parser.get_method().decode("ascii")
+        scope["path"] = unquote(path) if "%" in path else path
+        scope["raw_path"] = url.path
+        scope["query_string"] = url.query or b""
+        before: RequestResponseCycle | None = self.cycle
+        self.cycle = Exchange(
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=version != "1.0" and parser.should_keep_alive(),
+            on_response=self.on_response_complete,
+        )
+        if before is None or before.response_complete:
+            self._start_asgi_task(self.cycle, self.app)
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((self.cycle, self.app))
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._served = cast("Exchange", cycle)
+        super()._start_asgi_task(cycle, app)
 
     # -- limits
 
@@ -243,8 +292,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             if self.pipeline or self.cycle.response_started:
                 self._break_off(reason)
                 return
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
+            cast("Exchange", self.cycle).left()
         self._note(reason)
         self._reading = Reading.REFUSED
         self._since = monotonic()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from msgspec import UNSET, Struct, UnsetType
 from starlette.types import Receive, Scope
 
+from drumline.aio.events import StopEvent
 from drumline.api.authentication import Authentication
 from drumline.api.log_quota import LogQuota
 from drumline.api.problems import Headers
@@ -89,7 +90,7 @@ class ApiContext:
     gateway: ServerGateway
     info: Info
     limits: Limits
-    stop: asyncio.Event
+    stop: StopEvent
     authentication: Authentication
     log_quota: LogQuota
     """Counts what attempts log."""

@@ -76,6 +76,12 @@ async def read_body(receive: Receive, bounds: Bounds, *, length: bytes | None, h
         parts.append(part)
 
 
+def check_length(length: int, bounds: Bounds) -> None:
+    """Refuse a body that is too large."""
+    if length > bounds.largest:
+        raise _too_large(bounds)
+
+
 def check_media(media: bytes | None) -> None:
     """Refuse what is surely not JSON, such as a file upload; a missing type is taken for JSON."""
     essence = (media or b"").partition(b";")[0].strip().lower()

@@ -1,6 +1,5 @@
-"""Every operation of the API, the hottest first: a request is matched from the top."""
+"""Every operation of the API, and how a request finds its own."""
 
-from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from drumline.api import (
@@ -34,6 +33,7 @@ from drumline.api import (
 )
 from drumline.api.endpoint import Endpoint
 from drumline.api.operation import ApiContext, Operation
+from drumline.api.path_tree import PathNode
 
 OPERATIONS: tuple[Operation, ...] = (
     *tasks.OPERATIONS,
@@ -70,22 +70,25 @@ OPEN_PATHS = frozenset(operation.path for operation in OPERATIONS if operation.i
 
 
 class Paths:
-    """Leads each request to its path's endpoint: fixed paths by one look, the others by matching from the top."""
+    """Leads each request to its path's endpoint."""
 
     def __init__(self, context: ApiContext, *, otherwise: ASGIApp) -> None:
         by_path: dict[str, list[Operation]] = {}
         for operation in OPERATIONS:
             by_path.setdefault(operation.path, []).append(operation)
-        endpoints = {path: Endpoint(context, operations) for path, operations in by_path.items()}
-        self._fixed = {path: endpoint for path, endpoint in endpoints.items() if "{" not in path}
-        routes = [Route(path, endpoint) for path, endpoint in endpoints.items() if "{" in path]
-        self._matched = Router(routes, redirect_slashes=False, default=otherwise)
+        self._fixed: dict[str, ASGIApp] = {}
+        self._others = PathNode()
+        for path, operations in by_path.items():
+            endpoint = Endpoint(context, operations)
+            if "{" in path:
+                self._others.add(path, endpoint)
+            else:
+                self._fixed[path] = endpoint
+        self._otherwise = otherwise
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        endpoint = self._fixed.get(scope["path"])
-        if endpoint is None:
-            await self._matched(scope, receive, send)
-        else:
-            scope["path_params"] = {}
-            await endpoint(scope, receive, send)
+        path: str = scope["path"]
+        fixed = self._fixed.get(path)
+        endpoint, scope["path_params"] = (fixed, {}) if fixed else self._others.find(path) or (self._otherwise, {})
+        await endpoint(scope, receive, send)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import logging
 import socket
 from collections.abc import Iterator
@@ -24,8 +25,12 @@ GRACE: Final = 5
 """Seconds that requests under way get to finish when the server stops."""
 BACKLOG: Final = 2048
 CHECK_EVERY: Final = 0.5
-CHECKED_AT_ONCE: Final = 500
 """Seconds between two checks of the time limits of connections."""
+CHECKED_AT_ONCE: Final = 500
+MOST_CHECKED: Final = 5_000
+"""Connections checked in a second at most: of more, each is checked less often."""
+OBJECTS: Final = 50
+"""Objects that the garbage collector lets be made for each connection before it looks at them."""
 
 
 class Listener(NamedTuple):
@@ -44,6 +49,7 @@ class _Uvicorn(uvicorn.Server):
         self._connections = connections
         self._acceptors: list[Acceptor] = []
         self._checking: asyncio.Task[None] | None = None
+        self._threshold = gc.get_threshold()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -67,6 +73,7 @@ class _Uvicorn(uvicorn.Server):
         finally:
             if self._checking is not None:
                 self._checking.cancel()
+            gc.set_threshold(*self._threshold)
 
     def _protocol(self, peer: Peer) -> asyncio.Protocol:
         return LimitedHttpProtocol(
@@ -75,12 +82,23 @@ class _Uvicorn(uvicorn.Server):
 
     async def _check(self) -> None:
         while True:
-            await asyncio.sleep(CHECK_EVERY)
+            await asyncio.sleep(max(CHECK_EVERY, len(self._connections) / MOST_CHECKED))
+            self._spare_collector()
             now = monotonic()
             for number, connection in enumerate(tuple(self._connections), 1):
                 connection.check(now)
                 if number % CHECKED_AT_ONCE == 0:  # thousands of them would keep requests waiting
                     await asyncio.sleep(0)
+
+    def _spare_collector(self) -> None:
+        """Let the garbage collector run the less often the more connections there are.
+
+        It goes through all that was made since it ran last and is still there: the requests of all workers that wait,
+        which were hundreds of thousands of objects and took it a second, and next to nothing of it is garbage.
+        """
+        first, *others = self._threshold
+        if first:  # else it is switched off
+            gc.set_threshold(first + OBJECTS * len(self._connections), *others)
 
 
 class Server:

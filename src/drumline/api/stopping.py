@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 
 from starlette.types import Receive
 
+from drumline.aio.events import StopEvent
+from drumline.api.exchange import exchange_of
 from drumline.core.errors import DrumlineError
 
 T = TypeVar("T")
@@ -17,23 +19,59 @@ async def hung_up(receive: Receive) -> None:
         pass
 
 
-async def unless_stopped(work: Coroutine[Any, Any, T], *, stop: asyncio.Event, receive: Receive) -> T | None:
+async def unless_stopped(work: Coroutine[Any, Any, T], *, stop: StopEvent, receive: Receive) -> T | None:
     """Return what `work` gives; None, with the work cancelled, if the server stops or the client leaves first."""
-    if stop.is_set():
+    exchange = exchange_of(receive)
+    if stop.is_set() or (exchange is not None and exchange.disconnected):
         work.close()
         return None
-    working = asyncio.create_task(work, name="long poll")
-    others = (
-        asyncio.create_task(stop.wait(), name="long poll: stop"),
-        asyncio.create_task(hung_up(receive), name="long poll: client"),
-    )
+    interruption = _Interruption()
+    stop.add_callback(interruption.interrupt)
+    watching = None
+    if exchange is not None:
+        exchange.when_gone(interruption.interrupt)
+    else:
+        watching = asyncio.create_task(hung_up(receive), name="long poll: client")
+        watching.add_done_callback(lambda _: interruption.interrupt())
     try:
-        await asyncio.wait({working, *others}, return_when=asyncio.FIRST_COMPLETED)
-        return await working if working.done() else None
+        return await work
+    except asyncio.CancelledError:
+        if interruption.take_back():
+            return None
+        raise
     finally:
-        for task in (working, *others):
-            task.cancel()
-        await asyncio.gather(working, *others, return_exceptions=True)
+        interruption.take_back()
+        stop.remove_callback(interruption.interrupt)
+        if exchange is not None:
+            exchange.when_gone(None)
+        if watching is not None:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+
+
+class _Interruption:
+    """Cancels the task that made it, once, and knows its own cancellation from those of others.
+
+    The work goes on in the task of its request: a long poll, of which there are thousands, needs no other.
+    """
+
+    def __init__(self) -> None:
+        self._task = asyncio.current_task()
+        self._before = 0 if self._task is None else self._task.cancelling()
+        self._is_over = self._has_cancelled = False
+
+    def interrupt(self) -> None:
+        """Cancel the task, unless the work is over."""
+        if self._task is not None and not self._is_over and not self._has_cancelled:
+            self._has_cancelled = True
+            self._task.cancel()
+
+    def take_back(self) -> bool:
+        """Cancel nothing any more; tell whether this was what cancelled the task, and nothing else."""
+        is_first, self._is_over = not self._is_over, True
+        if not is_first or not self._has_cancelled or self._task is None:
+            return False
+        return self._task.uncancel() <= self._before
 
 
 async def each_while(
@@ -68,7 +106,7 @@ async def each_while(
             await asyncio.gather(following, return_exceptions=True)
 
 
-async def each_unless_stopped(items: AsyncIterator[T], *, stop: asyncio.Event, receive: Receive) -> AsyncIterator[T]:
+async def each_unless_stopped(items: AsyncIterator[T], *, stop: StopEvent, receive: Receive) -> AsyncIterator[T]:
     """Yield what `items` yields, until it ends, the server stops or the client leaves."""
     ended = object()
 

@@ -171,8 +171,8 @@ class Claims:
             if not request.again:
                 until = self._until(claim)
                 early = early + 1 if until <= 0 else 0
-                await self._waiters.wait(waiter, left=left, until=max(until, _patience(early)))
-                if (leased := self._leased(waiter, request)) or ended_waits != self._ended_waits:
+                looks = await self._waiters.wait(waiter, left=left, until=max(until, _patience(early)))
+                if (leased := self._leased(waiter, request)) or ended_waits != self._ended_waits or not looks:
                     return leased
             request = replace(request, again=False, names=self._handed_out(spec.names), hints=waiter.take())
 

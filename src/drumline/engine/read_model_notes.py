@@ -128,7 +128,7 @@ class ReadModelNotes:
 
     def held(self, tasks: Sequence[TaskId]) -> None:
         """Keep the notes of tasks that are being run from expiring."""
-        if self._model is not None:
+        if self._model is not None and tasks:
             self._model.keep(tasks)
 
     def logged(self, chunks: Sequence[LogChunk]) -> None:

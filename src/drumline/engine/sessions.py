@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Final
 
 import msgspec
 
@@ -15,6 +16,9 @@ from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
 from drumline.engine.session_cache import MOST_CACHED, SessionBounds, SpecCache
 from drumline.engine.task_types import TypeRegistry
 from drumline.ports.store import Sessions as SessionStore
+
+BEATS_EVERY: Final = 0.05
+"""Seconds between two transactions with heartbeats: thousands of workers are written down some dozens at a time."""
 
 
 class SessionService:
@@ -39,6 +43,7 @@ class SessionService:
         self._noted_pauses: dict[SessionId, frozenset[str]] = {}
         """What of that is noted in the sessions that were opened here."""
         self._batcher: Batcher[Beat, BeatReply] = Batcher(store.beat, name="beats", largest=500)
+        self._batcher.pace = BEATS_EVERY
         # When a server starts, every worker of another one may come at once.
         self._questions: Batcher[SessionId, SessionSpec | None] = Batcher(
             store.session_specs, name="sessions", largest=500

@@ -35,7 +35,7 @@ class Waiter:
         self.nonce = nonce
         """The name of its claim."""
         self.queues = kind[0]
-        self.woken = asyncio.Event()
+        self.is_woken = False
         self.woken_for: str | None = None
         """The queue that it was woken for, until it claims again."""
         self.looks_for_all = False
@@ -46,6 +46,7 @@ class Waiter:
         """What was leased to its claim while it waited."""
         self.is_asleep = False
         """Whether it waits to be woken; else it is asking the store."""
+        self._sleep: asyncio.Future[None] | None = None
 
     def take(self) -> "tuple[TaskId, ...] | None":
         """Return what it was handed, if anything, which is then its own."""
@@ -74,15 +75,26 @@ class Waiter:
 
     async def wait(self, seconds: float) -> bool:
         """Wait to be woken, at most this long; tell whether that was so."""
-        self.is_asleep = True
-        try:
-            async with asyncio.timeout(seconds):
-                await self.woken.wait()
-        except TimeoutError:
-            return False
-        finally:
-            self.is_asleep = False
-        return True
+        if not self.is_woken:
+            loop = asyncio.get_running_loop()
+            self._sleep = loop.create_future()
+            alarm = loop.call_later(max(seconds, 0.0), self._end_sleep)
+            self.is_asleep = True
+            try:
+                await self._sleep
+            finally:
+                self.is_asleep = False
+                alarm.cancel()
+        return self.is_woken
+
+    def wake(self) -> None:
+        """End its waiting, or the next if it does not wait now."""
+        self.is_woken = True
+        self._end_sleep()
+
+    def _end_sleep(self) -> None:
+        if self._sleep is not None and not self._sleep.done():
+            self._sleep.set_result(None)
 
 
 class Waiters:
@@ -137,18 +149,21 @@ class Waiters:
                 # From now on, though it has yet to look: should it leave before it waits, the next one is called.
                 self._watches[waiter.kind] = (successor, self._clock())
 
-    async def wait(self, waiter: Waiter, *, left: float, until: float) -> None:
+    async def wait(self, waiter: Waiter, *, left: float, until: float) -> bool:
         """Wait until woken, at most for the time that is `left`; the claimer with the alarm, only `until` that.
 
-        The caller claims again after it, so a wake-up counts as used.
+        Tell whether the caller should claim again, for which a wake-up is then used. It need not if its time is over
+        and another of its kind keeps watch: of thousands who wait each would look once more, for nothing.
         """
         is_woken = await waiter.wait(min(left, until) if self._watch(waiter, until) else left)
         if not is_woken:
             waiter.looks_for_all = True
-        waiter.woken.clear()
+        waiter.is_woken = False
         if not waiter.leased:  # else it claims nothing now, and the wake-up goes to another claimer
             waiter.woken_for = None
         self._idle[waiter] = None  # where it was, unless it was woken
+        watch = self._watches.get(waiter.kind)
+        return is_woken or watch is None or watch[0] is waiter
 
     def found_all(self, waiter: Waiter) -> None:
         """Note that `waiter` has found as much as it can take: if it was not woken for it, wake others."""
@@ -185,7 +200,7 @@ class Waiters:
     def is_asleep(self, session: SessionId, nonce: int) -> bool:
         """Tell whether a claim of this process waits to be woken, so that it is given nothing by itself now."""
         waiter = self._sessions.get(session)
-        return waiter is not None and waiter.nonce == nonce and waiter.is_asleep and not waiter.woken.is_set()
+        return waiter is not None and waiter.nonce == nonce and waiter.is_asleep and not waiter.is_woken
 
     def wake_all(self) -> None:
         """Wake everyone: something changed that is not about one queue."""
@@ -212,4 +227,4 @@ class Waiters:
     def _wake(self, waiter: Waiter, queue: str | None) -> None:
         del self._idle[waiter]
         waiter.woken_for = queue
-        waiter.woken.set()
+        waiter.wake()

@@ -14,6 +14,7 @@ import structlog
 from msgspec.structs import replace
 
 from drumline._version import __version__
+from drumline.aio.events import StopEvent
 from drumline.api.addresses import Addresses
 from drumline.api.app import create_app
 from drumline.api.configured_keys import ConfiguredKeys
@@ -72,7 +73,7 @@ async def run_dev(
         await engine.store.migrate()
         await engine.submissions.prepare()
         live = await around.enter_async_context(following(engine, settings, sources))
-        stop_api = asyncio.Event()
+        stop_api = StopEvent()
         is_embedded = settings.sqlite_path is not None
         kinds = built_in_kinds(settings, is_embedded=is_embedded)
         worker = assemble_worker(gateway_of(engine), apps, worker_options(live.settings), kinds, engine.metrics, tracer)
@@ -120,7 +121,7 @@ async def run_api(settings: Settings, *, say: Say, sources: Sources | None = Non
     ):
         engine = wired.engine
         await engine.submissions.prepare()
-        stop_api = asyncio.Event()
+        stop_api = StopEvent()
         async with AsyncExitStack() as stack:
             stopping = stack.enter_context(stopping_by_signal())
             watch = await stack.enter_async_context(watched(engine.metrics, settings, stopping, role="api"))
@@ -154,7 +155,7 @@ def _sign_in(settings: Settings, key: str) -> SignInOptions:
 class ApiSignals(NamedTuple):
     """When the API stops, when it reports that it will stop, and the metrics that it shows."""
 
-    stop: asyncio.Event
+    stop: StopEvent
     leaving: asyncio.Event
     exposition: Exposition | None
 
