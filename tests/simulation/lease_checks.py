@@ -17,6 +17,7 @@ from tests.simulation.account import (
     Row,
     seconds_of,
 )
+from tests.simulation.workload import FAULT_SECONDS
 
 SHORTEST_SILENCE: Final = 15.0 / 1.2 - 0.1
 """Seconds without a beat before a session is taken for dead, at least: the TTL by a clock a fifth too fast."""
@@ -24,6 +25,8 @@ UNHEARD_SECONDS: Final = 6.0
 """A beat may be so old when it arrives: longer than that, and the next is sent."""
 STOP_SECONDS: Final = 13.0
 """Until a running task that was cancelled has stopped: two beats, and the time that it may take to stop."""
+NOTICED_SECONDS: Final = 4.0
+"""An outage that lasts longer fails a pass of every scheduler."""
 SUBMISSIONS: Final = frozenset({"submit", "batch", "job", "schedule"})
 
 
@@ -42,6 +45,18 @@ def only_the_silent_are_reaped(evidence: Evidence) -> Iterator[str]:
         for before, change in pairwise(changes):
             if change.what == "dead" and change.at - before.at < SHORTEST_SILENCE:
                 yield f"session {session} was reaped at {change.at}, {change.at - before.at:.1f} s after it had beaten"
+            if change.what == "dead" and (over := _last_outage(evidence, change.at)) > change.at - SHORTEST_SILENCE:
+                yield f"session {session} was reaped at {change.at}, {change.at - over:.1f} s after an outage"
+
+
+def _last_outage(evidence: Evidence, at: float) -> float:
+    """Return when the last outage of the whole store before a time was over, of those that no pass can miss."""
+    ends = [
+        min(fault.until or 0.0, FAULT_SECONDS)
+        for fault in evidence.faults
+        if fault.kind == "outage" and fault.target == "database" and (fault.until or 0.0) - fault.at > NOTICED_SECONDS
+    ]
+    return max((end for end in ends if end < at), default=0.0)
 
 
 def leases_are_freed_late_enough(evidence: Evidence) -> Iterator[str]:
@@ -136,15 +151,14 @@ def cancelled_tasks_stop(evidence: Evidence) -> Iterator[str]:
     """Check that a task whose cancellation was acknowledged soon ran no more, where no fault could delay that."""
     for line in evidence.acknowledged("cancel"):
         until = line.at + STOP_SECONDS
-        if line.task is None or not evidence.is_calm(line.at - STOP_SECONDS, until):
-            continue
-        again = evidence.was_asked("retry", "bulk", "resume_job")
-        for row in evidence.rows[line.task]:
+        is_calm = evidence.is_calm(line.at - STOP_SECONDS, until)
+        again = line.task in evidence.concerned("retry") or evidence.was_asked("bulk", "resume_job")
+        for row in evidence.rows[line.task or ""]:
             if row.started is None:
                 continue
-            if row.started < line.at and row.finished > until:
+            if is_calm and row.started < line.at and row.finished > until:
                 yield f"task {line.task} was cancelled at {line.at}, and ran until {row.finished}"
-            if row.started > line.at and not again:
+            if row.started > line.at + 0.001 and not again:
                 yield f"task {line.task} was cancelled at {line.at}, and leased at {row.started}"
 
 

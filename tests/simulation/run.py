@@ -10,9 +10,10 @@ import os
 import select
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -24,6 +25,18 @@ if TYPE_CHECKING:
     from tests.simulation.simulate import Run, Verdict
 
 FOUND: Final = Path(__file__).with_name("found")
+
+
+class Looks(NamedTuple):
+    """What is done with a trace besides the checks."""
+
+    trace: Path | None = None
+    """The folder that it is written to."""
+    is_verbose: bool = False
+    is_linearizable: bool = False
+
+
+NO_LOOKS: Final = Looks()
 SECONDS_PER_SEED: Final = 60
 """Of the processor: a seed that needs more runs in circles."""
 
@@ -55,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--shrink", action="store_true", help="shrink and store what fails")
     parser.add_argument("--found", type=Path, default=FOUND, help="the folder for what was shrunk")
     parser.add_argument("--repeat", type=int, default=0, help="run so many seeds a second time, and compare the traces")
+    parser.add_argument("--linearizable", action="store_true", help="have Porcupine judge each trace too (needs Go)")
     parser.add_argument("--record", action="store_true", help="add the run to evidence/")
     parser.add_argument("-v", "--verbose", action="store_true", help="print the traces")
     return parser
@@ -75,7 +89,8 @@ def prepare() -> None:
 def _show(plans: Iterable[plan.Plan], options: argparse.Namespace) -> int:
     """Run plans, print what fails and how long it took."""
     totals = Totals()
-    for done, verdict in run_plans(plans, jobs=options.jobs, trace=options.trace, verbose=options.verbose):
+    looks = Looks(trace=options.trace, is_verbose=options.verbose, is_linearizable=options.linearizable)
+    for done, verdict in run_plans(plans, jobs=options.jobs, looks=looks):
         totals.add(verdict, is_kept=len(totals.hashes) < options.repeat)
         if options.hashes:
             _print(f"seed {verdict.seed}: {verdict.hash}")
@@ -90,7 +105,7 @@ def _show(plans: Iterable[plan.Plan], options: argparse.Namespace) -> int:
         _print(f"seeds {unequal} gave other traces when they were repeated")
     _print(totals.text())
     if options.record:
-        totals.record(options.seeds, unequal)
+        totals.record(options.seeds, unequal, is_linearizable=options.linearizable)
     return 1 if totals.findings or unequal else 0
 
 
@@ -118,14 +133,14 @@ def _store(failing: plan.Plan, verdict: "Verdict", folder: Path) -> None:
 
 
 def run_plans(
-    plans: Iterable[plan.Plan], *, jobs: int = 1, trace: Path | None = None, verbose: bool = False
+    plans: Iterable[plan.Plan], *, jobs: int = 1, looks: Looks = NO_LOOKS
 ) -> Iterator[tuple[plan.Plan, "Verdict"]]:
     """Simulate plans, so many at once, each in a process of its own; yield each with its verdict as it ends."""
     waiting = iter(plans)
     running: dict[int, tuple[plan.Plan, int]] = {}
     while True:
         while len(running) < jobs and (each := next(waiting, None)) is not None:
-            pid, pipe = _fork(lambda each=each: _judge(each, trace, verbose=verbose))  # type: ignore[misc]
+            pid, pipe = _fork(lambda each=each: _judge(each, looks))  # type: ignore[misc]
             running[pipe] = (each, pid)
         if not running:
             return
@@ -135,18 +150,33 @@ def run_plans(
             yield done, _verdict_of(done, pid, pipe)
 
 
-def _judge(each: plan.Plan, trace: Path | None, *, verbose: bool) -> bytes:
+def _judge(each: plan.Plan, looks: Looks) -> bytes:
     from tests.evidence.trace import write  # noqa: PLC0415 - after `prepare`
     from tests.simulation.simulate import simulate  # noqa: PLC0415 - likewise
 
     run: Run = simulate(each)
-    if trace is not None:
-        trace.mkdir(parents=True, exist_ok=True)
-        write(trace / f"seed-{each.seed}.jsonl", run.trace)
-    if verbose:
+    if looks.trace is not None:
+        looks.trace.mkdir(parents=True, exist_ok=True)
+        write(looks.trace / f"seed-{each.seed}.jsonl", run.trace)
+    if looks.is_linearizable:
+        run.verdict = _asked(run)
+    if looks.is_verbose:
         for line in run.trace:
             _print(msgspec.json.encode(line).decode())
     return msgspec.json.encode(run.verdict)
+
+
+def _asked(run: "Run") -> "Verdict":
+    """Return the verdict on a run with what Porcupine says of its trace."""
+    from tests.evidence import linearizable  # noqa: PLC0415 - only here
+    from tests.evidence.trace import write  # noqa: PLC0415 - after `prepare`
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "trace.jsonl")
+        write(path, run.trace)
+        told = linearizable.judge(path)
+    problems = [f"the history of {each.partition} is not linearizable" for each in told.illegal]
+    return msgspec.structs.replace(run.verdict, problems=(*run.verdict.problems, *problems))
 
 
 def _verdict_of(done: plan.Plan, pid: int, pipe: int) -> "Verdict":

@@ -22,11 +22,9 @@ from tests.simulation import checker, determinism
 from tests.simulation.clients import Clients
 from tests.simulation.faults import Faults
 from tests.simulation.plan import Plan, Step
-from tests.simulation.workload import BUSY_SECONDS, QUEUES
+from tests.simulation.workload import FAULT_SECONDS, QUEUES
 from tests.simulation.world import World
 
-FAULT_SECONDS: Final = BUSY_SECONDS + 15.0
-"""When the last fault ends."""
 MOST_SECONDS: Final = 240.0
 """Virtual time in which all work has to have ended."""
 

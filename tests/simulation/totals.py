@@ -47,18 +47,20 @@ class Totals:
             f" {self.processor / max(self.count, 1):.3f} s of processor time a seed"
         )
 
-    def record(self, seeds: str, unequal: list[int]) -> None:
+    def record(self, seeds: str, unequal: list[int], *, is_linearizable: bool) -> None:
         """Add the run to evidence/."""
-        repeat = f" ARGS=--repeat={len(self.hashes)}" if self.hashes else ""
+        arguments = ["--linearizable"] * is_linearizable + [f"--repeat {len(self.hashes)}"] * bool(self.hashes)
+        given = f' ARGS="{" ".join(arguments)}"' if arguments else ""
+        judged = {"the simulation's checks": self.count, "checker": self.count}
         add_simulation(
             Simulation(
-                **run_by(f"make simulate SEEDS={seeds}{repeat}", determinism.real_monotonic() - self._began),
+                **run_by(f"make simulate SEEDS={seeds}{given}", determinism.real_monotonic() - self._began),
                 first_seed=int(seeds.partition("-")[0]),
                 seeds=self.count,
                 operations=self.operations,
                 executions=self.executions,
                 faults=self.faults,
-                judged_by={"simulation checker": self.count, "checker": self.count},
+                judged_by=judged | ({"Porcupine": self.count} if is_linearizable else {}),
                 repeated=len(self.hashes),
                 repeated_equal=len(self.hashes) - len(unequal),
                 processor_seconds=round(self.processor, 1),

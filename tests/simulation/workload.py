@@ -12,6 +12,8 @@ from tests.simulation.plan import FaultStep, Fleet, Plan, Step
 BUSY_SECONDS: Final = 20.0
 """Clients act and faults occur in this time; then the system is left alone until all work has ended."""
 SHARDS: Final = ("two",)
+FAULT_SECONDS: Final = BUSY_SECONDS + 15.0
+"""When the last fault ends."""
 TENANTS: Final = ("acme", "umbrella")
 WEBHOOK: Final = "https://hooks.example.com/drumline"
 QUEUES: Final = ("default", "mail", "slow")
@@ -71,7 +73,7 @@ class _Steps:
         """Return so many, in the order of their times."""
         makers: list[tuple[Callable[[str, float], None], int]] = [
             (self._submit, 10), (self._again, 2), (self._batch, 2), (self._job, 3), (self._schedule, 1),
-            (self._cancel, 2), (self._retry, 2), (self._read, 4), (self._pause, 1), (self._bulk, 1),
+            (self._cancel, 2), (self._retry, 2), (self._read, 4), (self._pause, 2), (self._bulk, 1),
             (self._end_job, 1), (self._reschedule, 1), (self._cancel_running, 1), (self._forge, 1),
         ]  # fmt: skip
         if self._fleet.tenants:
