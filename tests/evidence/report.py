@@ -77,8 +77,9 @@ They are themselves tested with violations planted in traces: `tests/evidence/te
 may be stale: Porcupine is told by how much at most (`--stale`)."""
 NOT_RUN = "**Not run yet**: nothing is shown by it so far. The plan: "
 SIMULATION = (
-    "The real engine, scheduler, worker and API code runs on an event loop with a virtual clock. A seed decides every "
-    "delay, loss, crash and clock step, so a seed that fails repeats exactly."
+    "The real engine, scheduler, workers (also remote ones), notifier, relay, router of shards and API code run on an "
+    "event loop with a virtual clock ([how](explanation/simulation.md)). A seed decides every delay, loss, crash and "
+    "clock step, so a seed that fails repeats exactly."
 )
 MUTANTS = (
     "Evidence is worth what it would have found. Each mutant is a small fault put into product code; the simulator "
@@ -178,7 +179,8 @@ def _simulation(run: Simulation) -> Sequence[str]:
     repeated = f"{_number(run.repeated_equal)} of {_number(run.repeated)}" if run.repeated else "not tried"
     seeds = f"{_number(run.seeds)} from {run.first_seed}"
     counts = (_number(run.operations), _number(run.executions), _number(run.faults))
-    return (seeds, *counts, judged, repeated, str(len(run.findings)), _time(run.seconds), _origin(run))
+    taken = f", {run.processor_seconds / run.seeds:.2f} s of processor time a seed" if run.processor_seconds else ""
+    return (seeds, *counts, judged, repeated, str(len(run.findings)), _time(run.seconds) + taken, _origin(run))
 
 
 def _mutants(results: Mutants | None) -> Iterator[str]:

@@ -15,6 +15,8 @@ from tests.simulation.lease_checks import LEASE_CHECKS
 from tests.simulation.outside_checks import OUTSIDE_CHECKS
 from tests.simulation.world import World
 
+ON_ITS_WAY: Final = 2.0
+"""Seconds for which what was sent before the end of a fault may still be on its way."""
 ENDING_ACTS: Final = frozenset(
     {"complete", "back_off", "fail", "snooze", "release", "reap", "stop", "cancel", "force_cancel", "skip"}
 )
@@ -110,7 +112,10 @@ def _is_explained(evidence: Evidence, row: Row) -> bool:
     for fault in evidence.faults:
         hit = fault.target.partition(".")[0]
         hit = "api" if hit.startswith("api") else hit
-        if hit in reached_by and fault.at <= row.finished and evidence.lasts_until(fault) >= (row.started or 0.0):
+        # A claim of a process that is dead may still be on its way, and be given a lease.
+        is_late = fault.kind == "kill" and fault.target == worker
+        is_felt = is_late or evidence.lasts_until(fault) + ON_ITS_WAY >= (row.started or 0.0)
+        if hit in reached_by and fault.at <= row.finished and is_felt:
             return True
     return False
 

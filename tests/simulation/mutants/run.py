@@ -9,7 +9,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -32,7 +34,7 @@ class Caught(NamedTuple):
     """The first thing that was found wrong."""
 
 
-def catch(mutant: Mutant, *, most: int, jobs: int = 2) -> Caught | None:
+def catch(mutant: Mutant, *, most: int, jobs: int = 1) -> Caught | None:
     """Run seeds until one catches a mutant; None if so many were not enough."""
     with planted(mutant) as product:
         done = simulate(product, "--seeds", f"0-{most - 1}", "--first", "--jobs", str(jobs))
@@ -72,14 +74,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--most", type=int, default=MOST_SEEDS, help="seeds for each mutant")
     parser.add_argument("--only", default="", help="only mutants whose name has this in it")
-    parser.add_argument("--jobs", type=int, default=2, help="seeds that run at once")
+    parser.add_argument("--at-once", type=int, default=2, help="mutants that are tried at once")
     parser.add_argument("--record", action="store_true", help="write evidence/mutants.json")
     options = parser.parse_args()
     began = time.monotonic()
     found: list[tuple[Mutant, Caught | None]] = []
-    for mutant in MUTANTS:
-        if options.only in mutant.name:
-            caught = catch(mutant, most=options.most, jobs=options.jobs)
+    chosen = [mutant for mutant in MUTANTS if options.only in mutant.name]
+    with ThreadPoolExecutor(options.at_once) as threads:
+        for mutant, caught in zip(chosen, threads.map(partial(catch, most=options.most), chosen), strict=True):
             found.append((mutant, caught))
             _print(f"{mutant.name:55}{'not caught' if caught is None else caught.seeds!s:>11}  {_told(caught)[:90]}")
     seeds = [caught.seeds for _, caught in found if caught is not None]
