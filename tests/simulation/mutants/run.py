@@ -9,9 +9,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -78,21 +77,23 @@ def main() -> int:
     parser.add_argument("--record", action="store_true", help="write evidence/mutants.json")
     options = parser.parse_args()
     began = time.monotonic()
-    found: list[tuple[Mutant, Caught | None]] = []
+    found: dict[str, Caught | None] = {}
     chosen = [mutant for mutant in MUTANTS if options.only in mutant.name]
     with ThreadPoolExecutor(options.at_once) as threads:
-        for mutant, caught in zip(chosen, threads.map(partial(catch, most=options.most), chosen), strict=True):
-            found.append((mutant, caught))
+        running = {threads.submit(catch, mutant, most=options.most): mutant for mutant in chosen}
+        for done in as_completed(running):
+            mutant, caught = running[done], done.result()
+            found[mutant.name] = caught
             _print(f"{mutant.name:55}{'not caught' if caught is None else caught.seeds!s:>11}  {_told(caught)[:90]}")
-    seeds = [caught.seeds for _, caught in found if caught is not None]
+            if options.record:  # after each: whoever is interrupted has what is known by then
+                _record(found, options.most, time.monotonic() - began)
+    seeds = [caught.seeds for caught in found.values() if caught is not None]
     middle = f", the median after {median(seeds):g} seeds, the last after {max(seeds)}" if seeds else ""
     _print(f"{len(seeds)} of {len(found)} mutants caught{middle}")
-    if options.record:
-        _record(found, options.most, time.monotonic() - began)
     return 1 if len(seeds) < len(found) else 0
 
 
-def _record(found: list[tuple[Mutant, Caught | None]], most: int, seconds: float) -> None:
+def _record(found: dict[str, Caught | None], most: int, seconds: float) -> None:
     results.save(
         "mutants.json",
         results.Mutants(
@@ -106,7 +107,9 @@ def _record(found: list[tuple[Mutant, Caught | None]], most: int, seconds: float
                     found_by=None if caught is None else "checker",
                     seeds=None if caught is None else caught.seeds,
                 )
-                for mutant, caught in found
+                for mutant in MUTANTS
+                if mutant.name in found
+                for caught in (found[mutant.name],)
             ),
         ),
     )
