@@ -5,6 +5,7 @@ from typing import Any
 
 from drumline.core.task import Lane
 from drumline.stores.driver import Line, Transaction
+from drumline.stores.lane_cache import LaneCache
 from drumline.stores.postgres.connection import Rows
 from drumline.stores.postgres.database import Database
 
@@ -18,8 +19,7 @@ class Lanes:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._numbers: dict[Lane, int] = {}
-        self._lanes: dict[int, Lane] = {}
+        self._cache = LaneCache()
         self.tenants: set[str] = set()
         """Those whose lanes were met."""
 
@@ -29,16 +29,19 @@ class Lanes:
         That is a transaction of its own: a lane that nobody uses after all does no harm, and a number that was
         remembered can never be taken back.
         """
-        unknown = set(lanes) - self._numbers.keys()
+        wanted = set(lanes)
+        known = self._cache.numbers
+        found = {lane: known[lane] for lane in wanted if lane in known}
+        unknown = wanted - found.keys()
         if unknown:
-            await self._intern(unknown)
-        return self._numbers
+            found |= await self._intern(unknown)
+        return found
 
     async def numbers_in_order(self, lanes: Sequence[Lane], transaction: Transaction | None = None) -> list[int]:
         """Return the number of each of many lanes. They are alike mostly: each is looked up once."""
         del transaction  # see `numbers`
         try:
-            return [self._numbers[lane] for lane in lanes]
+            return [self._cache.numbers[lane] for lane in lanes]
         except KeyError:
             numbers = await self.numbers(lanes)
             return [numbers[lane] for lane in lanes]
@@ -46,12 +49,15 @@ class Lanes:
     async def lanes(self, numbers: Iterable[int], transaction: Transaction | None = None) -> Mapping[int, Lane]:
         """Return the lanes behind numbers."""
         del transaction
-        unknown = set(numbers) - self._lanes.keys()
+        wanted = set(numbers)
+        found = self._cache.known(wanted)
+        unknown = wanted - found.keys()
         if unknown:
-            self._remember(await self._database.fetch(Line.SUBMIT, "lane_names", repeat=True, lanes=sorted(unknown)))
-        return self._lanes
+            rows = await self._database.fetch(Line.SUBMIT, "lane_names", repeat=True, lanes=sorted(unknown))
+            found |= {number: lane for lane, number in self._remember(rows).items()}
+        return found
 
-    async def _intern(self, lanes: set[Lane]) -> None:
+    async def _intern(self, lanes: set[Lane]) -> dict[Lane, int]:
         unknown = sorted(lanes, key=lambda lane: (lane.tenant, lane.queue, lane.name, lane.priority))
         words: dict[str, Any] = {
             "tenants": [lane.tenant for lane in unknown],
@@ -64,11 +70,13 @@ class Lanes:
         if len(rows) < len(unknown):
             await self._database.fetch(Line.SUBMIT, "insert_lanes", repeat=True, **words)
             rows = await self._database.fetch(Line.SUBMIT, "lane_numbers", repeat=True, **words)
-        self._remember(rows)
+        return self._remember(rows)
 
-    def _remember(self, rows: Rows) -> None:
+    def _remember(self, rows: Rows) -> dict[Lane, int]:
+        found: dict[Lane, int] = {}
         for number, *words in rows:
             lane = Lane(*words)
-            self._numbers[lane] = number
-            self._lanes[number] = lane
+            found[lane] = number
+            self._cache.remember(number, lane)
             self.tenants.add(lane.tenant)
+        return found
