@@ -5,10 +5,12 @@ from msgspec.structs import replace
 
 from drumline.core.clock import Instant
 from drumline.core.ids import SessionId, TaskId
+from drumline.core.outcome import ErrorInfo
 from drumline.core.session import SessionSpec, SessionView, TaskType
 from drumline.core.state import State
-from drumline.core.task import Lane, TaskView
+from drumline.core.task import Lane, TaskOptions, TaskView
 from drumline.core.wait_reasons import Cause, Surroundings, explain
+from drumline.engine.expiry import expiry_error
 
 NOW = Instant(1_000_000)
 TASK = TaskView(
@@ -43,6 +45,36 @@ def test_what_has_ended_does_not_wait(state: State) -> None:
 def test_what_runs_does_not_wait() -> None:
     assert causes(replace(TASK, state=State.RUNNING)) == [Cause.RUNNING]
     assert causes(replace(TASK, state=State.RUNNING, cancel_requested=True)) == [Cause.STOPPING]
+
+
+def test_an_attempt_with_a_timeout_says_when_it_is_stopped() -> None:
+    running = replace(TASK, state=State.RUNNING, started_at=NOW, options=TaskOptions(timeout_ms=30_000))
+
+    (reason,) = explain(running, Surroundings(now=NOW))
+
+    assert (reason.cause, reason.until) == (Cause.RUNNING, NOW + 30_000)
+    assert "longer than 30 s" in reason.text
+
+
+def test_a_task_that_expires_says_until_when_it_has_to_start() -> None:
+    expiring = replace(TASK, options=TaskOptions(expires_at=Instant(NOW + 9_000)))
+
+    *_, reason = explain(expiring, Surroundings(now=NOW))
+
+    assert causes(expiring, sessions=()) == [Cause.NO_WORKER, Cause.EXPIRES]
+    assert reason.until == NOW + 9_000
+    assert causes(replace(expiring, attempt=1, failures=1)) == [Cause.NEXT]  # it has started in time, and goes on
+
+
+def test_a_task_that_has_expired_says_so() -> None:
+    expired = replace(TASK, state=State.CANCELLED, error=expiry_error(NOW))
+    cancelled = replace(TASK, state=State.CANCELLED, error=ErrorInfo("Cancelled", "by hand"))
+
+    (reason,) = explain(expired, Surroundings(now=NOW))
+
+    assert reason.cause is Cause.EXPIRED
+    assert "had not started by" in reason.text
+    assert causes(cancelled) == [Cause.ENDED]
 
 
 def test_a_later_time_is_a_reason_and_a_backoff_another() -> None:

@@ -10,6 +10,8 @@ from drumline.core.session import SessionView
 from drumline.core.state import TERMINAL, State
 from drumline.core.task import TaskView
 
+EXPIRED = "Expired"
+"""The kind of the error of a task that was cancelled because it had not started in time."""
 MOST_AHEAD = 10_000
 """How far the tasks before one are counted."""
 
@@ -30,6 +32,8 @@ class Cause(StrEnum):
     WORKERS_BUSY = "workers_busy"
     BEHIND = "behind"
     NEXT = "next"
+    EXPIRED = "expired"
+    EXPIRES = "expires"
 
 
 class WaitReason(Struct, frozen=True, kw_only=True):
@@ -64,16 +68,35 @@ class Surroundings(Struct, frozen=True, kw_only=True):
 
 def explain(task: TaskView, around: Surroundings) -> tuple[WaitReason, ...]:
     """Return why a task is not running, the weightiest reason first; what is not waiting gets one that says so."""
+    if task.state is State.CANCELLED and task.error is not None and task.error.kind == EXPIRED:
+        return (WaitReason(cause=Cause.EXPIRED, text=f"it has expired: {task.error.message}"),)
     if task.state in TERMINAL:
         return (WaitReason(cause=Cause.ENDED, text=f"it has ended: {task.state.name.lower()}"),)
     if task.state is State.RUNNING:
         if task.cancel_requested:
             return (WaitReason(cause=Cause.STOPPING, text="it was asked to stop, and its worker has not done so yet"),)
-        return (WaitReason(cause=Cause.RUNNING, text="it is running"),)
+        return (_running(task),)
     if task.state is State.BLOCKED:
         return (_dependency(around),)
     reasons = [*_time(task, around), *_pause(task, around), *_limits(around), *_workers(task, around)]
-    return tuple(reasons) or (_turn(around),)
+    return (*(reasons or (_turn(around),)), *_expiry(task))
+
+
+def _running(task: TaskView) -> WaitReason:
+    """Return that a task is running, and when its attempt is stopped if it has a timeout."""
+    timeout_ms = task.options.timeout_ms
+    if timeout_ms is None or task.started_at is None:
+        return WaitReason(cause=Cause.RUNNING, text="it is running")
+    text = f"it is running; the attempt is stopped if it takes longer than {timeout_ms / 1000:g} s"
+    return WaitReason(cause=Cause.RUNNING, text=text, until=Instant(task.started_at + timeout_ms))
+
+
+def _expiry(task: TaskView) -> list[WaitReason]:
+    """Return until when a task has to start that expires; one that has started once goes on, retries included."""
+    expires_at = task.options.expires_at
+    if expires_at is None or task.attempt:
+        return []
+    return [WaitReason(cause=Cause.EXPIRES, text="it is cancelled if it has not started by then", until=expires_at)]
 
 
 def _dependency(around: Surroundings) -> WaitReason:

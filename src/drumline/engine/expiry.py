@@ -9,12 +9,11 @@ from drumline.core.ids import TaskId
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act
 from drumline.core.task import ClaimedTask
+from drumline.core.wait_reasons import EXPIRED
 from drumline.engine.settle import Settlements
 from drumline.ports.expiry import Expiry
 from drumline.ports.store import Claim, Settlement
 
-EXPIRED: Final = "Expired"
-"""The kind of error of a task that was cancelled because it had not started in time."""
 CLOCK_MARGIN: Final = 10_000
 """Milliseconds by which the store's clock may be ahead of ours: it decides, and is asked only if it may say yes."""
 

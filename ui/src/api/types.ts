@@ -227,7 +227,7 @@ export type CancelRequest = {
 };
 
 /** The kinds of reasons why a task waits. Programs use them: they stay stable. */
-export type Cause = "ended" | "running" | "stopping" | "dependency" | "scheduled" | "backing_off" | "queue_paused" | "name_paused" | "limited" | "no_worker" | "workers_busy" | "behind" | "next";
+export type Cause = "ended" | "running" | "stopping" | "dependency" | "scheduled" | "backing_off" | "queue_paused" | "name_paused" | "limited" | "no_worker" | "workers_busy" | "behind" | "next" | "expired" | "expires";
 
 /** A chain: how far it is sound, and what is wrong with it, if anything. */
 export type ChainBody = {
