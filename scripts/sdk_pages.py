@@ -14,7 +14,7 @@ from drumline.core.errors import DrumlineError
 from drumline.sdk.cron import CronOptions
 from drumline.sdk.dag import DagOptions
 from drumline.sdk.node import NodeOptions
-from drumline.sdk.options import DecoratorOptions, Options
+from drumline.sdk.options import BatchOptions, DecoratorOptions, Options
 
 INTRODUCTION = """\
 # Python SDK
@@ -27,7 +27,7 @@ Everything here is imported from `drumline`: `from drumline import Drumline`.
 """
 CHAPTERS: dict[str, tuple[str, ...]] = {
     "The app": ("Drumline", "Direct"),
-    "Tasks": ("Task", "AsyncTask", "Call", "Chain", "Mode", "Backoff", "NotifyTarget"),
+    "Tasks": ("Task", "AsyncTask", "BatchTask", "Call", "Chain", "Mode", "Backoff", "NotifyTarget"),
     "Collapse": ("Debounce", "Throttle", "Singleton", "Unique"),
     "Inside a task": ("Context", "current", "inject", "secret", "Retry", "Snooze", "Permanent", "Cancelled"),
     "Hooks": ("TaskRequest", "Execution", "ExecutionEnd"),
@@ -38,6 +38,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
 KEYWORDS: dict[str, tuple[tuple[str, Any], ...]] = {
     "Drumline": (
         ("`@app.task(…)`", DecoratorOptions),
+        ("`@app.batch(…)`", BatchOptions),
         ("`@app.cron(…)` and `@app.every(…)`", CronOptions),
         ("`app.dag(…)`", DagOptions),
     ),
@@ -48,6 +49,7 @@ KEYWORDS: dict[str, tuple[tuple[str, Any], ...]] = {
 HIDDEN = {
     "Drumline": {"aclient", "client", "client_at_hand", "schedules", "use"},
     "AsyncTask": {"name", "submit", "asubmit", "call", "options", "handle", "request_for"},  # as for `Task`
+    "BatchTask": {"name", "submit", "asubmit", "call", "options", "handle", "request_for"},
     "Task": {"request_for"},
     "Call": {"handle"},
     "Backoff": {"check"},

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from drumline.sdk.app import Drumline
     from drumline.sdk.app_hooks import Execution, ExecutionEnd
     from drumline.sdk.as_completed import as_completed
+    from drumline.sdk.batch import BatchTask
     from drumline.sdk.chain import Chain
     from drumline.sdk.collapse import Debounce, Singleton, Throttle, Unique
     from drumline.sdk.context import Context, current, inject
@@ -57,6 +58,7 @@ __all__ = [
     "AsyncTask",
     "AttemptInfo",
     "Backoff",
+    "BatchTask",
     "Call",
     "Cancelled",
     "Chain",
@@ -124,6 +126,7 @@ _HOMES: Final = {
     "drumline.sdk.app": ("Drumline",),
     "drumline.sdk.app_hooks": ("Execution", "ExecutionEnd"),
     "drumline.sdk.as_completed": ("as_completed",),
+    "drumline.sdk.batch": ("BatchTask",),
     "drumline.sdk.chain": ("Chain",),
     "drumline.sdk.collapse": ("Debounce", "Singleton", "Throttle", "Unique"),
     "drumline.sdk.context": ("Context", "current", "inject"),

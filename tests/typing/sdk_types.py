@@ -12,13 +12,16 @@ from typing import Any, TypeVar, assert_type
 
 from drumline import (
     Backoff,
+    BatchTask,
     Call,
     Context,
+    Debounce,
     Drumline,
     DrumlineError,
     Execution,
     ExecutionEnd,
     Mode,
+    Singleton,
     Status,
     TaskAttemptInfo,
     TaskHandle,
@@ -132,6 +135,26 @@ async def surrounding(execution: Execution) -> AsyncGenerator[None, ExecutionEnd
 assert_type(hooked(TaskRequest(name="x")), TaskRequest | None)
 app.before_submit(lambda _request: 5)  # type: ignore[type-var]
 app.around(add)  # type: ignore[type-var]
+
+
+@app.batch(max=10, within="200ms", queue="billing")
+def charge_many(orders: list[int]) -> list[Invoice | Exception]:
+    return [Invoice(order) for order in orders]
+
+
+@app.batch(max=10, within=0.2)
+async def charge_soon(orders: list[int]) -> list[Invoice]:
+    return [Invoice(order) for order in orders]
+
+
+assert_type(charge_many, BatchTask[int, Invoice])
+assert_type(charge_soon, BatchTask[int, Invoice])
+assert_type(charge_many.submit(1), TaskHandle[Invoice])
+charge_many.submit("1")  # type: ignore[call-overload]
+app.codec(State, encode=lambda state: state.url, decode=State)
+app.codec(State, encode=lambda state: state.address, decode=State)  # type: ignore[attr-defined]
+add.options(collapse=Debounce("5s", key="k", at_most="1m", keep="first"))
+add.options(collapse=Singleton(while_="sometimes"))  # type: ignore[arg-type]
 
 # Generic functions can be tasks; their arguments are not checked, and their results are Any.
 first([1])

@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import cached_property, partial
 from pathlib import Path
@@ -25,13 +25,14 @@ from drumline.sdk.embedded import open_embedded, opened_here, worker_running
 from drumline.sdk.handle import TaskHandle
 from drumline.sdk.http import HttpTransport
 from drumline.sdk.locate import Direct, check_asked, locate
-from drumline.sdk.options import DecoratorOptions, Options, SubmitOptions, apply, defaults_of, mode_of
+from drumline.sdk.options import BatchOptions, DecoratorOptions, Options, SubmitOptions, apply, defaults_of, mode_of
 from drumline.sdk.submit_many import SubmitsMany
 from drumline.sdk.task import AsyncTask, Task
 from drumline.sdk.transaction import client_in, submit_one
 from drumline.sdk.transport import Transport
 
 if TYPE_CHECKING:
+    from drumline.sdk.batch import BatchDecorator
     from drumline.sdk.cron import CronDecorator, CronOptions, ScheduleRegistry
     from drumline.sdk.dag import Dag, DagOptions
     from drumline.sdk.job_handle import JobHandle
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 else:
     R = TypeVar("R")
 StateT = TypeVar("StateT")
+T = TypeVar("T")
 
 Lifespan = Callable[[], AbstractAsyncContextManager[StateT]]
 """Opened once per worker process; what it yields is `Context.state`."""
@@ -145,6 +147,17 @@ class Drumline(SubmitsMany, Generic[StateT]):
         decorator = Decorator(self, settings)
         return decorator if function is None else decorator(function)
 
+    def batch(self, *, max: int, within: Duration, **options: Unpack[BatchOptions]) -> "BatchDecorator":
+        """Define a function that handles many tasks in one call: `@app.batch(max=100, within="200ms")`.
+
+        It takes a list of items and returns a list of as many results; an exception in the list is the outcome of its
+        item. Each task has one item: `charge.submit(order)`. A worker calls it with the items that come within the
+        time, at most `max`. If a call raises, its halves are called, until what raises is alone.
+        """
+        from drumline.sdk.batch import batch_decorator  # noqa: PLC0415 - only those who use it pay for it
+
+        return batch_decorator(self, most=max, within=within, **options)
+
     def cron(self, expression: str, /, **options: Unpack["CronOptions"]) -> "CronDecorator":
         """Let a function run at times: `@app.cron("30 9 * * MON-FRI", tz="Europe/Berlin")`. It becomes a task."""
         from drumline.sdk.cron import CronDecorator, rule_for  # noqa: PLC0415 - only for those who use schedules
@@ -182,6 +195,31 @@ class Drumline(SubmitsMany, Generic[StateT]):
         it raises before the yield fails the attempt; what it raises after is logged.
         """
         return self.hooks.add_around(hook)
+
+    # -- values
+
+    def codec(
+        self,
+        type: type[T],
+        *,
+        encode: Callable[[T], Any] | None = None,
+        decode: Callable[[Any], T] | None = None,
+        schema: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Let arguments and results be of a type that JSON does not know: `app.codec(Money, encode=str, decode=Money)`.
+
+        `encode` returns what can be written as JSON, `decode` the value again. Without them a known codec is used: for
+        `pandas.DataFrame`, `pyarrow.Table` and `numpy.ndarray`. A codec holds for the whole process; call this where
+        tasks are defined, so that workers and clients have it.
+        """
+        from drumline.sdk.codecs import Codec, register  # noqa: PLC0415 - only those who use it pay for it
+
+        if (encode is None) is not (decode is None):
+            raise TypeError("app.codec: give encode and decode, or neither")
+        if encode is None or decode is None:
+            register(type)
+        else:
+            register(type, Codec(encode=encode, decode=decode, schema=schema or {}))
 
     # -- submit
 

@@ -22,7 +22,7 @@ from drumline.core.session import TaskType
 from drumline.core.task_type import TypeDefaults
 from drumline.sdk.arguments import Arguments, encode_result, resolve_hints
 from drumline.sdk.context import Context
-from drumline.sdk.hooks import decode_hook, readable_hint
+from drumline.sdk.result_types import result_decoder
 from drumline.sdk.signals import Permanent, Signal
 
 
@@ -67,6 +67,14 @@ class Defaults(Struct, frozen=True, kw_only=True):
         )
 
 
+class BatchSettings(Struct, frozen=True, kw_only=True):
+    """A function that handles many tasks in one call, and how many are gathered for how long."""
+
+    function: Callable[..., Any]
+    most: int
+    seconds: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class TaskDefinition:
     """A function as a task. Made by `define`; workers read it, nothing changes it."""
@@ -77,6 +85,8 @@ class TaskDefinition:
     doc: str = field(default="", repr=False)
     defaults: Defaults = field(default_factory=Defaults, repr=False)
     arguments: Arguments = field(repr=False, compare=False)
+    batch: BatchSettings | None = field(default=None, repr=False, compare=False)
+    """Set for a function that handles many tasks in one call; `function` is then that of one item."""
 
     def payload(self, *args: Any, **kwargs: Any) -> Raw:
         """Return a call as the JSON object of its arguments; a call that does not fit raises `TypeError`."""
@@ -109,7 +119,7 @@ class TaskDefinition:
     def decode_result(self, result: bytes | Raw) -> Any:
         """Return a result as the type that the function is annotated to return."""
         try:
-            return self._result_decoder.decode(result)
+            return self._decode_result(result)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise explain(error, field="result") from error
 
@@ -135,11 +145,11 @@ class TaskDefinition:
         return module_of(self.function)
 
     @cached_property
-    def _result_decoder(self) -> "msgspec.json.Decoder[Any]":
+    def _decode_result(self) -> Callable[[bytes | Raw], Any]:
         function = inspect.unwrap(self.function)
         others = tuple(name for name in inspect.get_annotations(function) if name != "return")
         hint = resolve_hints(function, self.name, leave_out=others).get("return", Any)
-        return msgspec.json.Decoder(readable_hint(hint), dec_hook=decode_hook)
+        return result_decoder(hint)
 
 
 def define(
@@ -148,6 +158,7 @@ def define(
     name: str | None = None,
     mode: Mode | None = None,
     defaults: Defaults | None = None,
+    batch: BatchSettings | None = None,
 ) -> TaskDefinition:
     """Return a function as a task definition; raises `TypeError` for what cannot be one."""
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
@@ -167,6 +178,7 @@ def define(
         doc=inspect.getdoc(function) or "",
         defaults=defaults or Defaults(),
         arguments=arguments,
+        batch=batch,
     )
 
 

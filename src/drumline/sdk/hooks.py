@@ -8,6 +8,8 @@ from typing import Any, Union, get_args, get_origin
 
 import msgspec
 
+from drumline.sdk.codecs import Codec, codec_of, is_numpy_scalar
+
 
 def encode_hook(value: Any) -> Any:
     """Write a path as its text, JSON as what it says, and models that can dump themselves, as pydantic's do."""
@@ -17,6 +19,11 @@ def encode_hook(value: Any) -> Any:
         return msgspec.json.decode(value)
     dump = getattr(value, "model_dump", None)
     if dump is None:
+        if is_numpy_scalar(type(value)):
+            return value.item()
+        codec = codec_of(type(value))
+        if codec is not None:
+            return codec.encode(value)
         raise TypeError(f"a {type(value).__qualname__} cannot be written as JSON")
     return dump(mode="json")
 
@@ -31,8 +38,29 @@ def decode_hook(type_: Any, value: Any) -> Any:
         return type_(value)
     validate = getattr(type_, "model_validate", None)
     if validate is None:
+        if is_numpy_scalar(type_):
+            return _read_scalar(type_, value)
+        codec = codec_of(type_)
+        if codec is not None:
+            return _read_by(codec, type_, value)
         raise TypeError(f"{getattr(type_, '__qualname__', type_)} cannot be read from JSON")
     return validate(value)
+
+
+def _read_scalar(type_: Any, value: Any) -> Any:
+    if not isinstance(value, bool | int | float | str):
+        raise TypeError("must be a number, a text, true or false")
+    try:
+        return type_(value)
+    except (ValueError, OverflowError) as error:
+        raise TypeError(f"is no {type_.__name__}: {error}") from error
+
+
+def _read_by(codec: Codec[Any], type_: type, value: Any) -> Any:
+    try:
+        return codec.decode(value)
+    except Exception as error:  # whatever a codec raises, the value cannot be read
+        raise TypeError(f"cannot be read as {type_.__qualname__}: {error}") from error
 
 
 def schema_hook(type_: Any) -> dict[str, Any]:
@@ -43,6 +71,11 @@ def schema_hook(type_: Any) -> dict[str, Any]:
         return {"type": "string", "format": "path"}
     describe = getattr(type_, "model_json_schema", None)
     if describe is None:
+        if is_numpy_scalar(type_):
+            return {"type": ["number", "string", "boolean"]}
+        codec = codec_of(type_)
+        if codec is not None:
+            return dict(codec.schema) or {"description": f"A {type_.__qualname__}, as its codec writes it."}
         raise NotImplementedError
     return dict(describe())
 

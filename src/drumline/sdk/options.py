@@ -58,6 +58,27 @@ class DecoratorOptions(TypedDict, total=False):
     """Run in a child process, for functions that compute."""
 
 
+class BatchOptions(TypedDict, total=False):
+    """What `@app.batch(…)` takes besides `max` and `within`: as for `@app.task(…)`."""
+
+    name: str
+    """The name of the task; `module.function` when absent."""
+    queue: str
+    """The queue in which it waits; `default` when absent."""
+    priority: int | str
+    """-100 to 100, or `critical`, `high`, `normal`, `low`; a point is worth a minute of waiting."""
+    retries: int
+    """How often a failed attempt is repeated; 3 when absent."""
+    timeout: Duration
+    """How long one attempt may take, waiting for others included; no limit when absent."""
+    expires: Duration
+    """Cancel a task that has not started so long after it was due; never when absent."""
+    backoff: Backoff | float
+    """The pause before each retry: a `Backoff`, or the seconds of the first pause, which doubles."""
+    tags: Sequence[str]
+    """Words by which tasks can be found."""
+
+
 class Options(TypedDict, total=False):
     """What `.options(…)` takes: how one submission differs from the task's defaults."""
 

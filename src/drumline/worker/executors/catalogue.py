@@ -12,6 +12,7 @@ from drumline.outbound.sms import SmsGateway
 from drumline.outbound.smtp import MailServer
 from drumline.sdk.app_hooks import AppHooks
 from drumline.sdk.definition import Mode, Registry, TaskDefinition
+from drumline.worker.executors.batch import BatchFunction
 from drumline.worker.executors.confinement import NO_WALLS, Confinement
 from drumline.worker.executors.email import EmailExecutor
 from drumline.worker.executors.executor import Executor
@@ -141,6 +142,9 @@ def add_function(
 ) -> None:
     """Run a function as a task, within the hooks of its app."""
     timeout = None if definition.defaults.timeout is None else definition.defaults.timeout.total_seconds()
+    if definition.batch is not None:
+        executors.add(hooked(BatchFunction(definition, definition.batch, pools.threads)), timeout=timeout)
+        return
     match definition.mode:
         case Mode.ASYNC:
             executors.add(hooked(AsyncFunction(definition, get_state)), timeout=timeout)
