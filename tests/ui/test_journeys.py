@@ -1,5 +1,7 @@
 """What people come for, done by keyboard alone."""
 
+import re
+
 import pytest
 from playwright.async_api import expect
 
@@ -138,3 +140,18 @@ async def test_a_search_is_kept_under_a_name_and_found_again(visitor: Visit, bus
 
     await page.wait_for_url("**/tasks?status=failed&queue=search")
     await page.get_by_label("Narrowed by").get_by_text("queue: search").wait_for()
+
+
+async def test_tasks_are_narrowed_to_a_time_range_that_the_address_keeps(visitor: Visit, busy: Busy) -> None:
+    task = busy.server.submit("shell", payload={"command": ["true"]}, tags=["range"])
+    busy.server.until_ended(task)
+    someone = await visitor(busy.server)
+    await someone.open("/tasks?tag=range")
+
+    await someone.page.get_by_label("Submitted").select_option("1h")
+
+    await expect(someone.page).to_have_url(re.compile("since=1h"))
+    await expect(someone.page.get_by_role("list", name="Narrowed by")).to_contain_text("since: 1h")
+    await someone.page.get_by_role("row").filter(has_text="shell").first.wait_for()
+    await someone.page.reload()
+    await expect(someone.page.get_by_label("Submitted")).to_have_value("1h")

@@ -7,6 +7,11 @@ describe("a time span", () => {
     expect(["", "m", "15", "1w", "-5m", "1.5h", "15 m"].map(spanOf)).toEqual(Array(7).fill(null));
   });
 
+  it("narrows a search to what was submitted within it", () => {
+    expect(parseSearch("since:2h").search).toEqual({ since: "2h" });
+    expect(parseSearch("since:yesterday").notes[0]).toContain("no time span");
+  });
+
   it("narrows a search to what ended within it", () => {
     expect(parseSearch("status:failed ended:15m").search).toEqual({ status: "failed", ended: "15m" });
     expect(parseSearch("ended:soon").notes[0]).toContain("no time span");

@@ -10,9 +10,11 @@ export interface TaskSearch {
   job?: string;
   /** Ended within the last so long, such as 15m. */
   ended?: string;
+  /** Submitted within the last so long, such as 2h. */
+  since?: string;
 }
 
-export const WORDS = ["status", "queue", "name", "tag", "key", "worker", "job", "ended"] as const;
+export const WORDS = ["status", "queue", "name", "tag", "key", "worker", "job", "ended", "since"] as const;
 export type Word = (typeof WORDS)[number];
 
 export const STATUSES = ["pending", "queued", "processing", "completed", "failed", "cancelled", "skipped"];
@@ -43,13 +45,18 @@ export function parseSearch(text: string): Parsed {
       notes.push(`"${word}:" is not known; there are ${WORDS.join(", ")}`);
     } else if (word === "status" && !value.split(",").every((one) => STATUSES.includes(one.toLowerCase()))) {
       notes.push(`"${value}" is no status; there are ${STATUSES.join(", ")}`);
-    } else if (word === "ended" && spanOf(value) === null) {
+    } else if ((word === "ended" || word === "since") && spanOf(value) === null) {
       notes.push(`"${value}" is no time span; write 15m, 2h or 7d`);
     } else {
       search[word as Word] = word === "status" ? value.toLowerCase() : value;
     }
   }
   return { search, id, notes };
+}
+
+/** Whether a search means times counted back from now, which bulk operations do not take. */
+export function isRelative(search: TaskSearch): boolean {
+  return search.ended !== undefined || search.since !== undefined;
 }
 
 const UNITS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

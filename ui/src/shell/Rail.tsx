@@ -3,28 +3,46 @@ import { PanelLeftClose, PanelLeftOpen } from "lucide-react";
 import { UI_PATH } from "@/api/place";
 import { IconButton } from "@/parts/Button";
 import { prefer, usePreferences } from "@/preferences";
-import { usePlaces } from "./places";
+import { FailureCount } from "./FailureCount";
+import { GROUPS, usePlaces } from "./places";
 import css from "./Rail.module.css";
 
 export function Rail() {
   const { rail } = usePreferences();
   const isNarrow = rail === "narrow";
+  const places = usePlaces();
   return (
     <nav className={css.rail} aria-label="Screens" data-narrow={isNarrow || undefined}>
       <div className={css.brand}>
         <img src={`${UI_PATH}/icon.svg`} alt="" width="24" height="24" />
         <span>Drumline</span>
       </div>
-      <ul>
-        {usePlaces().map((place) => (
-          <li key={place.to}>
-            <Link to={place.to} title={isNarrow ? place.label : undefined} activeProps={{ "aria-current": "page" }}>
-              <place.icon size={16} aria-hidden="true" />
-              <span>{place.label}</span>
-            </Link>
-          </li>
-        ))}
-      </ul>
+      <div className={css.groups}>
+        {GROUPS.map((group) => {
+          const own = places.filter((place) => place.group === group);
+          if (own.length === 0) return null;
+          return (
+            <section key={group} aria-label={group}>
+              <p aria-hidden="true">{group}</p>
+              <ul>
+                {own.map((place) => (
+                  <li key={place.to}>
+                    <Link
+                      to={place.to}
+                      title={isNarrow ? place.label : undefined}
+                      activeProps={{ "aria-current": "page" }}
+                    >
+                      <place.icon size={16} aria-hidden="true" />
+                      <span>{place.label}</span>
+                    </Link>
+                    {place.to === "/failures" && <FailureCount />}
+                  </li>
+                ))}
+              </ul>
+            </section>
+          );
+        })}
+      </div>
       <IconButton
         className={css.fold ?? ""}
         icon={isNarrow ? PanelLeftOpen : PanelLeftClose}

@@ -18,6 +18,7 @@ const HINTS: Record<string, string> = {
   worker: "a worker's id",
   job: "a job's id",
   ended: "ended within the last 15m, 2h, 7d",
+  since: "submitted within the last 15m, 2h, 7d",
 };
 
 /** One box for everything: words with a colon narrow, an id opens its task. */

@@ -20,7 +20,10 @@ import { useMemo } from "react";
 import { useMe } from "@/api/me";
 import type { MeBody, Permission } from "@/api/types";
 
+export const GROUPS = ["Work", "Run", "Admin"] as const;
+
 export interface Place {
+  group: (typeof GROUPS)[number];
   to: string;
   label: string;
   icon: LucideIcon;
@@ -32,21 +35,21 @@ export interface Place {
 
 /** Where one can go. */
 export const PLACES: readonly Place[] = [
-  { to: "/overview", label: "Overview", icon: Gauge, key: "o", needs: "queues:read" },
-  { to: "/tasks", label: "Tasks", icon: ListChecks, key: "t", needs: "tasks:read" },
-  { to: "/failures", label: "Failures", icon: CircleX, key: "f", needs: "tasks:read" },
-  { to: "/jobs", label: "Jobs", icon: GitFork, key: "j", needs: "tasks:read" },
-  { to: "/schedules", label: "Schedules", icon: CalendarClock, key: "s", needs: "schedules:read" },
-  { to: "/queues", label: "Queues", icon: Rows3, key: "q", needs: "queues:read" },
-  { to: "/workers", label: "Workers", icon: Server, key: "w", needs: "workers:read" },
-  { to: "/types", label: "Task types", icon: Blocks, key: "y", needs: "workers:read" },
-  { to: "/bulk", label: "Bulk operations", icon: Layers, key: "b", needs: "tasks:read" },
-  { to: "/notifications", label: "Notifications", icon: Bell, key: "n", needs: "subscriptions:read" },
-  { to: "/audit", label: "Audit", icon: ScrollText, key: "a", needs: "audit:read" },
-  { to: "/keys", label: "Keys", icon: KeyRound, key: "k", needs: "keys:manage" },
-  { to: "/secrets", label: "Secrets", icon: LockKeyhole, key: "x", needs: "secrets:read" },
-  { to: "/shards", label: "Shards", icon: Database, key: "d", needs: "shards:read" },
-  { to: "/settings", label: "Settings", icon: Settings, key: "e" },
+  { group: "Work", to: "/overview", label: "Overview", icon: Gauge, key: "o", needs: "queues:read" },
+  { group: "Work", to: "/tasks", label: "Tasks", icon: ListChecks, key: "t", needs: "tasks:read" },
+  { group: "Work", to: "/failures", label: "Failures", icon: CircleX, key: "f", needs: "tasks:read" },
+  { group: "Work", to: "/jobs", label: "Jobs", icon: GitFork, key: "j", needs: "tasks:read" },
+  { group: "Work", to: "/schedules", label: "Schedules", icon: CalendarClock, key: "s", needs: "schedules:read" },
+  { group: "Work", to: "/bulk", label: "Bulk operations", icon: Layers, key: "b", needs: "tasks:read" },
+  { group: "Run", to: "/queues", label: "Queues", icon: Rows3, key: "q", needs: "queues:read" },
+  { group: "Run", to: "/workers", label: "Workers", icon: Server, key: "w", needs: "workers:read" },
+  { group: "Run", to: "/types", label: "Task types", icon: Blocks, key: "y", needs: "workers:read" },
+  { group: "Run", to: "/shards", label: "Shards", icon: Database, key: "d", needs: "shards:read" },
+  { group: "Admin", to: "/notifications", label: "Notifications", icon: Bell, key: "n", needs: "subscriptions:read" },
+  { group: "Admin", to: "/audit", label: "Audit", icon: ScrollText, key: "a", needs: "audit:read" },
+  { group: "Admin", to: "/keys", label: "Keys", icon: KeyRound, key: "k", needs: "keys:manage" },
+  { group: "Admin", to: "/secrets", label: "Secrets", icon: LockKeyhole, key: "x", needs: "secrets:read" },
+  { group: "Admin", to: "/settings", label: "Settings", icon: Settings, key: "e" },
 ];
 
 /** Where a key may go; everywhere until it is known whose it is. */

@@ -12,7 +12,7 @@ import { Status, statusWord } from "@/parts/Status";
 import { Tabs } from "@/parts/Tabs";
 import { Tags } from "@/parts/Tags";
 import { Time, Took } from "@/parts/Time";
-import { type TaskSearch, WORDS } from "@/search";
+import { isRelative, type TaskSearch, WORDS } from "@/search";
 import { BulkStrip } from "./BulkStrip";
 import { useCounts, useTasks } from "./data";
 import { FirstTask } from "./FirstTask";
@@ -20,6 +20,7 @@ import { SelectionBar } from "./SelectionBar";
 import { SubmitSheet } from "./SubmitSheet";
 import { useSelection } from "./selection";
 import css from "./Tasks.module.css";
+import { TimeRange } from "./TimeRange";
 import { Views } from "./Views";
 
 const STATUSES = ["", "pending", "queued", "processing", "completed", "failed", "cancelled", "skipped"];
@@ -63,7 +64,7 @@ export function Tasks() {
   const { current, setCurrent, selected, select, isAll, takeAll, none } = useSelection(
     items,
     open,
-    search.ended === undefined,
+    !isRelative(search),
   );
   const maySubmit = useMay("tasks:submit");
   const mayAct = useMay("tasks:control");
@@ -84,6 +85,13 @@ export function Tasks() {
             {fresh >= 100 ? "100+" : fresh} new
           </Button>
         )}
+        <TimeRange
+          value={search.since}
+          onChange={(since) => {
+            const { since: _since, ...rest } = search;
+            void navigate({ to: "/tasks", search: since ? { ...rest, since } : rest });
+          }}
+        />
         <Views search={search} />
         {maySubmit && (
           <Button icon={Plus} onClick={() => setSubmitting(true)}>
@@ -106,7 +114,7 @@ export function Tasks() {
           tasks={isAll ? null : items.filter((task) => selected.has(task.id))}
           chosen={{ search }}
           matching={
-            search.ended
+            isRelative(search)
               ? `${items.length.toLocaleString("en")} loaded`
               : search.status
                 ? (counts[search.status] ?? "")

@@ -9,10 +9,11 @@ import { spanOf, type TaskSearch } from "@/search";
 const FIRST_PAGE = 100;
 const NEXT_PAGE = 500;
 
-/** What narrows besides the status. What ended lately is counted back from now: it must not be part of a key. */
+/** What narrows besides the status. What is lately is counted back from now: it must not be part of a key. */
 export function narrowingOf(search: TaskSearch, now = Date.now()) {
   return {
     finished_since: search.ended === undefined ? undefined : sinceOf(search.ended, now),
+    since: search.since === undefined ? undefined : sinceOf(search.since, now),
     queue: search.queue,
     name: search.name,
     tag: search.tag,
@@ -22,9 +23,9 @@ export function narrowingOf(search: TaskSearch, now = Date.now()) {
   };
 }
 
-function sinceOf(ended: string, now: number): string {
-  const span = spanOf(ended);
-  return span === null ? ended : new Date(now - span).toISOString(); // what is no span the server refuses, in words
+function sinceOf(text: string, now: number): string {
+  const span = spanOf(text);
+  return span === null ? text : new Date(now - span).toISOString(); // what is no span the server refuses, in words
 }
 
 export function statusesOf(search: TaskSearch): Status[] | undefined {
