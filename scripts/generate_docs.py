@@ -11,7 +11,7 @@ from error_pages import error_pages
 from event_pages import event_schema, events_page
 from metric_pages import metrics_page
 from path_pages import http_page
-from sdk_pages import sdk_page
+from sdk_pages import sdk_page, testing_page
 from ui_types import types_file
 
 from drumline.cli.errors import ExitCode
@@ -81,6 +81,7 @@ def main() -> None:
         PAGES / "events.md": events_page(field_docs),
         PAGES / "metrics.md": metrics_page(),
         PAGES / "sdk.md": sdk_page(),
+        PAGES / "testing.md": testing_page(),
         PAGES / "http.md": http_page(PAGES / "http.md"),
         SCHEMAS / "event-1.json": event_schema(),
         TYPES: types_file(),

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import drumline
+from drumline import testing
 from drumline.core.errors import DrumlineError
 from drumline.sdk.cron import CronOptions
 from drumline.sdk.dag import DagOptions
@@ -25,6 +26,16 @@ Everything here is imported from `drumline`: `from drumline import Drumline`.
 [How to write tasks in Python](../how-to/python.md) explains how the parts fit together. Methods whose name begins with
 `a`, such as `asubmit`, are the async forms. Durations are seconds, text such as `"1h30m"`, or a `timedelta`.
 """
+TESTING_INTRODUCTION = """\
+# Test kit
+
+<!-- Made by `make reference` from the docstrings in src/drumline/testing: change them there. -->
+
+Everything here is imported from `drumline.testing`: `from drumline.testing import simulated`.
+[How to test tasks](../how-to/testing.md) explains how the parts fit together. pytest finds the fixtures
+`world` and `eager_world` by itself; the setting `drumline_app`, or a fixture of that name, says which app they run.
+"""
+TESTING = ("simulated", "Simulation", "World", "Submission", "Exploration", "EffectRepeated")
 CHAPTERS: dict[str, tuple[str, ...]] = {
     "The app": ("Drumline", "Direct"),
     "Tasks": ("Task", "AsyncTask", "BatchTask", "Call", "Chain", "Mode", "Backoff", "NotifyTarget"),
@@ -47,7 +58,7 @@ KEYWORDS: dict[str, tuple[tuple[str, Any], ...]] = {
 }
 """Keyword arguments that are declared apart from the method that takes them."""
 HIDDEN = {
-    "Drumline": {"aclient", "client", "client_at_hand", "schedules", "use"},
+    "Drumline": {"aclient", "client", "client_at_hand", "schedules", "use", "using"},
     "AsyncTask": {"name", "submit", "asubmit", "call", "options", "handle", "request_for"},  # as for `Task`
     "BatchTask": {"name", "submit", "asubmit", "call", "options", "handle", "request_for"},
     "Task": {"request_for"},
@@ -73,6 +84,11 @@ def sdk_page() -> str:
     others = tuple(name for name in public if name not in placed and name not in errors)
     chapters = CHAPTERS | {"Errors": errors} | ({"Also": others} if others else {})
     return INTRODUCTION + "".join(_chapter(title, names) for title, names in chapters.items())
+
+
+def testing_page() -> str:
+    """Return the page of the test kit."""
+    return TESTING_INTRODUCTION + "".join(_entry(name, getattr(testing, name)) for name in TESTING)
 
 
 def _is_error(thing: object) -> bool:

@@ -1,6 +1,7 @@
 """The examples on the pages do what they say: programs are run, tasks and jobs are accepted, settings are valid."""
 
 import json
+import sys
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -48,16 +49,22 @@ def _read(block: Block) -> dict[str, Any]:
 @pytest.mark.faults
 @pytest.mark.parametrize("page", WITH_PROGRAMS, ids=lambda page: page.stem)
 def test_the_programs_of_a_page_run_one_after_the_other(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("DRUMLINE_DATA", str(tmp_path / "data"))
     for name in ("DRUMLINE_URL", "DRUMLINE_STORE_URL"):
         monkeypatch.delenv(name, raising=False)
     space: dict[str, Any] = {"__name__": page.stem}
 
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     for block in blocks(page, "python"):
-        if "file" not in block.notes:
+        if "file" in block.notes:
+            (tmp_path / block.notes["file"]).write_text(block.code, encoding="utf-8")
+            monkeypatch.delitem(sys.modules, Path(block.notes["file"]).stem, raising=False)
+        else:
             exec(compile(block.code, str(page), "exec"), space)
+            assert block.notes.get("prints", "") in capsys.readouterr().out
 
 
 def faults(blocks: list[Block], check: Callable[[Block], object]) -> list[str]:

@@ -137,3 +137,11 @@ def test_the_hello_example_runs_without_a_server_too(tmp_path: Path) -> None:
     )
 
     assert done.stdout.splitlines()[-1:] == ["42"], done.stderr
+
+
+def test_the_tests_of_a_shop_pass() -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(EXAMPLES / "test_charging.py")]
+    done = subprocess.run(command, cwd=EXAMPLES.parent, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "6 passed" in done.stdout

@@ -335,6 +335,17 @@ class Drumline(SubmitsMany, Generic[StateT]):
         with self._lock:
             self._client, self._owner = Client(transport), Forks.count
 
+    @contextmanager
+    def using(self, client: Client) -> Iterator[None]:
+        """Use this client inside the block, and the former one after it: for tests."""
+        with self._lock:
+            before, self._client, self._owner = (self._client, self._owner), client, Forks.count
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._client, self._owner = before
+
     def close(self) -> None:
         """Let go of connections; the app connects again when it is used again."""
         with self._lock:

@@ -26,7 +26,7 @@ class AsCompleted(Generic[R_co]):
     def __init__(
         self, handles: Iterable[TaskHandle[R_co]], timeout: Duration | None = None, *, clock: Clock | None = None
     ) -> None:
-        self._clock = clock or SystemClock()
+        self._clock = clock
         self._handles = tuple(handles)
         for handle in self._handles:
             if not isinstance(handle, TaskHandle):
@@ -52,7 +52,8 @@ class AsCompleted(Generic[R_co]):
                 raise await next(iter(round_.pending.values()))[0].client.arun(round_.timed_out())
 
     def _begin(self) -> "_Rounds[R_co]":
-        return _Rounds(self._handles, self._within, self._clock)
+        clocks = [self._clock] if self._clock else [handle.client.clock for handle in self._handles[:1]]
+        return _Rounds(self._handles, self._within, clocks[0] if clocks else SystemClock())
 
 
 class _Rounds(Generic[R_co]):

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary, ref
 
 from drumline.aio.batcher import Batcher, BatchWeights
-from drumline.core.clock import Clock
+from drumline.core.clock import Clock, SystemClock
 from drumline.core.errors import DrumlineError, Unavailable
 from drumline.core.ids import TaskId
 from drumline.core.task import TaskRequest
@@ -30,13 +30,21 @@ Steps = Generator[Ask[Any], Any, T]
 
 LARGEST_JOIN: Final = 1_000
 PARALLEL_JOINS: Final = 2
+LONG_POLL: Final = 10.0
+"""Seconds of one question "has it ended?"; short enough that a lost connection is noticed."""
+
+_CLOCK: Final = SystemClock()
 
 
 class Client:
     """Takes steps through a transport, and joins concurrent async submissions into batches."""
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Transport, *, clock: Clock | None = None, long_poll: float = LONG_POLL) -> None:
         self.transport = transport
+        self.clock = clock or _CLOCK
+        """By which its handles measure how long they wait."""
+        self.long_poll = long_poll
+        """Seconds of one question "has it ended?"."""
         self._batchers: WeakKeyDictionary[asyncio.AbstractEventLoop, Submissions] = WeakKeyDictionary()
         self._last: tuple[Callable[[], asyncio.AbstractEventLoop | None], Submissions]
         self._last = (lambda: None), self._new_batcher()
@@ -152,14 +160,17 @@ def id_or_raise(answer: TaskId | DrumlineError) -> TaskId:
     return answer
 
 
-LONG_POLL: Final = 10.0
-"""Seconds of one question "has it ended?"; short enough that a lost connection is noticed."""
 OUTAGE: Final = 60.0
 """Seconds that waiting endures a server that cannot be reached, so that a restart does not end it."""
 
 
 def ended(
-    ask: Callable[[float], Ask[T]], has_ended: Callable[[T], bool], *, seconds: float, clock: Clock
+    ask: Callable[[float], Ask[T]],
+    has_ended: Callable[[T], bool],
+    *,
+    seconds: float,
+    clock: Clock,
+    long_poll: float = LONG_POLL,
 ) -> Steps[T | None]:
     """Return what is asked for once it has ended, or as it was last seen when the time is over.
 
@@ -170,7 +181,7 @@ def ended(
     seen: T | None = None
     while True:
         try:
-            seen = yield ask(min(LONG_POLL, max(deadline - now, 0.0)))
+            seen = yield ask(min(long_poll, max(deadline - now, 0.0)))
         except Unavailable:
             if clock.monotonic() > min(deadline, lost_after):
                 raise

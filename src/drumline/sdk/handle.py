@@ -4,12 +4,12 @@ Every act comes twice: blocking (`result`) and async (`aresult`, also `await han
 """
 
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Raw
 
-from drumline.core.clock import Clock, SystemClock
+from drumline.core.clock import Clock
 from drumline.core.duration import Duration, format_duration, parse_duration
 from drumline.core.errors import DrumlineError
 from drumline.core.ids import TaskId
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 T = TypeVar("T")
-
-_CLOCK: Final = SystemClock()
 
 
 def decode_any(result: Raw) -> Any:
@@ -50,7 +48,7 @@ class TaskHandle(Generic[R]):
         self.id = id if is_own else TaskId(str(id))
         self._client = client
         self._decode = decode
-        self._clock = clock or _CLOCK
+        self._clock = clock or client.clock
 
     @property
     def url(self) -> str:
@@ -159,7 +157,11 @@ class TaskHandle(Generic[R]):
         within = None if timeout is None else parse_duration(timeout, field="timeout")
         seconds = float("inf") if within is None else within.total_seconds()
         info = yield from ended(
-            lambda wait: Get(self.id, wait), lambda info: is_ended(info.status), seconds=seconds, clock=self._clock
+            lambda wait: Get(self.id, wait),
+            lambda info: is_ended(info.status),
+            seconds=seconds,
+            clock=self._clock,
+            long_poll=self._client.long_poll,
         )
         if info is None or not is_ended(info.status):
             after = "" if within is None else f" after {format_duration(within)}"

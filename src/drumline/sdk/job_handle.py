@@ -6,7 +6,7 @@ Every act comes twice: blocking (`result`) and async (`aresult`, also `await han
 from collections.abc import Generator
 from typing import Any, Generic, TypeVar, cast, overload
 
-from drumline.core.clock import Clock, SystemClock
+from drumline.core.clock import Clock
 from drumline.core.duration import Duration
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobStatus
@@ -39,7 +39,7 @@ class JobHandle(Generic[R]):
         self.id = id
         self._client = client
         self._result_plan = result_plan
-        self._steps = JobSteps(id, owner=owner, tasks=tasks, clock=clock or SystemClock())
+        self._steps = JobSteps(id, owner=owner, tasks=tasks, clock=clock or client.clock, long_poll=client.long_poll)
 
     @property
     def url(self) -> str:

@@ -14,7 +14,7 @@ from drumline.core.job import ENDED, JobStatus, RunIf
 from drumline.core.json_errors import suggestion
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Status, is_ended
-from drumline.sdk.client import Steps, ended
+from drumline.sdk.client import LONG_POLL, Steps, ended
 from drumline.sdk.errors import JobCancelled, JobFailed, TaskCancelled, TaskFailed, WaitTimeout
 from drumline.sdk.handle import decode_any
 from drumline.sdk.jobs import GetJob, GetNodes, GetResults, JobInfo, NodeInfo, TaskInfoPage
@@ -48,18 +48,31 @@ class HasResultPlan(Protocol[R_co]):
 class JobSteps:
     """The steps of one job. `tasks` are the ids of its tasks by key, if they are known."""
 
-    def __init__(self, job: JobId, *, owner: object, tasks: dict[str, TaskId] | None, clock: Clock) -> None:
+    def __init__(
+        self,
+        job: JobId,
+        *,
+        owner: object,
+        tasks: dict[str, TaskId] | None,
+        clock: Clock,
+        long_poll: float = LONG_POLL,
+    ) -> None:
         self.job = job
         self.owner = owner
         self.tasks = tasks
         self.clock = clock
+        self._long_poll = long_poll
 
     def ended(self, timeout: Duration | None) -> Steps[JobInfo]:
         """Return the job once it has ended, or raise `WaitTimeout`."""
         within = None if timeout is None else parse_duration(timeout, field="timeout")
         seconds = float("inf") if within is None else within.total_seconds()
         info = yield from ended(
-            lambda wait: GetJob(self.job, wait), lambda info: info.status in ENDED, seconds=seconds, clock=self.clock
+            lambda wait: GetJob(self.job, wait),
+            lambda info: info.status in ENDED,
+            seconds=seconds,
+            clock=self.clock,
+            long_poll=self._long_poll,
         )
         if info is None:
             info = yield GetJob(self.job)
@@ -118,6 +131,7 @@ class JobSteps:
                 lambda info: is_ended(info.status),
                 seconds=max(deadline - self.clock.monotonic(), 0.0),
                 clock=self.clock,
+                long_poll=self._long_poll,
             )
             if info is None or not is_ended(info.status):
                 raise self._too_late([key])

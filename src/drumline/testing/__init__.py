@@ -1,5 +1,45 @@
-"""Runs Drumline's own code in simulated time: an event loop, clocks and a database that repeat exactly.
+"""Runs apps, and Drumline's own code, in simulated time: an event loop, clocks and a database that repeat exactly.
 
-Nothing here sleeps, opens a socket or starts a thread. All chance comes from generators that the caller has seeded, so
-that the same seed gives the same run. Of the other packages it knows the stores and what they stand on.
+    from drumline.testing import simulated
+
+    with simulated(app) as world:
+        handle = charge.submit(7)
+        world.travel("1h")
+        assert handle.result() == "paid"
+
+Nothing here sleeps, opens a socket or starts a thread. Names are loaded when they are first used: pytest imports this
+package in every run of an environment that has Drumline.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from drumline.testing.explore import EffectRepeated, Exploration
+    from drumline.testing.simulated import Simulation, simulated
+    from drumline.testing.submissions import Submission
+    from drumline.testing.world import World
+
+__all__ = ["EffectRepeated", "Exploration", "Simulation", "Submission", "World", "simulated"]
+
+_HOME_OF: Final = {
+    "EffectRepeated": "drumline.testing.explore",
+    "Exploration": "drumline.testing.explore",
+    "Simulation": "drumline.testing.simulated",
+    "Submission": "drumline.testing.submissions",
+    "World": "drumline.testing.world",
+    "simulated": "drumline.testing.simulated",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name on first use."""
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(home), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

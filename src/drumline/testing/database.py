@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 MOST_TRIES = 3
 """How often a call is made that may be repeated when its connection is lost; as with PostgreSQL."""
+CACHED_STATEMENTS = 1_000
+"""More than the stores have, so that none is parsed twice."""
 
 
 class Wire(Protocol):
@@ -173,7 +175,7 @@ async def _patiently(call: Callable[[], Awaitable[T]], *, repeat: bool) -> T:
 
 
 def _connect() -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=CACHED_STATEMENTS)
     for name, (count, function) in SQLITE_FUNCTIONS.items():
         connection.create_function(name, count, function, deterministic=True)
     return connection

@@ -150,6 +150,11 @@ def captured() -> Iterator[None]:
         _routing.end()
 
 
+def abandon_capture() -> None:
+    """Stop routing for a worker that cannot do so itself any more: a simulated process that was killed."""
+    _routing.end()
+
+
 @contextmanager
 def _routed() -> Iterator[None]:
     root = logging.getLogger()

@@ -37,7 +37,7 @@ class AsyncFunction:
     async def execute(self, call: ExecutorCall) -> Any:
         """Await the function."""
         definition = self._definition
-        bound = _bind(definition, call)
+        bound = bind_arguments(definition, call)
         call.context_factory = self
         context = None
         if definition.arguments.injected or call.timeout is not None:  # which is counted from now
@@ -80,7 +80,7 @@ class ThreadFunction:
         ended by the end of the grace it is left behind, and its slot stays taken until it ends.
         """
         definition = self._definition
-        bound = _bind(definition, call)
+        bound = bind_arguments(definition, call)
         call.context_factory = self
         context = call.context()
         inside = copy_context()
@@ -125,7 +125,7 @@ class ProcessFunction:
 
     async def execute(self, call: ExecutorCall) -> Any:
         """Have a child process call the function and wait for its answer."""
-        _bind(self._definition, call)  # a payload that does not fit need not travel
+        bind_arguments(self._definition, call)  # a payload that does not fit need not travel
         return await self._processes.call(self._definition, call)
 
 
@@ -155,7 +155,8 @@ def judge(error: Exception, definition: TaskDefinition) -> Exception:
     return ExecutorFailure(Failed(describe(error), permanent=True))
 
 
-def _bind(definition: TaskDefinition, call: ExecutorCall) -> dict[str, Any]:
+def bind_arguments(definition: TaskDefinition, call: ExecutorCall) -> dict[str, Any]:
+    """Return the arguments of a call by name; a payload that does not fit fails the task for good."""
     try:
         return definition.arguments.bind(call.task.payload)
     except Invalid as error:

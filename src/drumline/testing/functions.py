@@ -1,0 +1,110 @@
+"""Runs functions of an app in a simulated worker: async ones on the loop, all others in place, one by one."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextvars import copy_context
+from datetime import timedelta
+from typing import Any, Protocol
+
+from msgspec.structs import replace
+
+from drumline.core.clock import Clock, to_datetime
+from drumline.core.session import TaskType
+from drumline.sdk.context import Context
+from drumline.sdk.definition import Mode, TaskDefinition
+from drumline.testing.world_loop import SimulatedCrash, left_loop
+from drumline.worker.executors.catalogue import App, AppState
+from drumline.worker.executors.executor import ExecutorCall
+from drumline.worker.executors.function import AsyncFunction, bind_arguments, context_of, judge
+from drumline.worker.executors.hooked import HookedExecutor
+from drumline.worker.executors.registry import Executors
+
+
+class Interruptions(Protocol):
+    """Decides whether an execution fails instead of beginning."""
+
+    def failure_of(self, task: str) -> Exception | None:
+        """Return what the next execution of a task should fail with, if anything."""
+        ...
+
+
+class WorldFunction(AsyncFunction):
+    """Runs a function of either kind on the world's loop and clock."""
+
+    def __init__(
+        self, definition: TaskDefinition, get_state: Callable[[], Any], *, clock: Clock, interruptions: Interruptions
+    ) -> None:
+        super().__init__(definition, get_state)
+        self._clock = clock
+        self._interruptions = interruptions
+        self._type = definition.published()
+
+    @property
+    def type(self) -> TaskType:
+        """The function as a task."""
+        return self._type
+
+    async def execute(self, call: ExecutorCall) -> Any:
+        """Run the function, unless it should fail."""
+        error = self._interruptions.failure_of(self._definition.name)
+        if error is not None:
+            raise judge(error, self._definition)
+        try:
+            return await self._run(call)
+        except SimulatedCrash:
+            return await asyncio.get_running_loop().create_future()  # nothing of a dead process goes on
+
+    async def _run(self, call: ExecutorCall) -> Any:
+        return await super().execute(call)
+
+    def context_of(self, call: ExecutorCall) -> Context[Any]:
+        """Return what the function may know of its attempt, by virtual time."""
+        context = context_of(call, self._get_state())
+        if call.timeout is None:
+            return context
+        return replace(context, deadline=to_datetime(self._clock.now()) + timedelta(seconds=call.timeout))
+
+
+class InPlaceFunction(WorldFunction):
+    """Runs a sync or CPU-bound function in place: a thread or a child process would bring in an order of its own."""
+
+    async def _run(self, call: ExecutorCall) -> Any:
+        """Call the function; where it blocks on Drumline or sleeps, the loop goes on."""
+        definition = self._definition
+        bound = bind_arguments(definition, call)
+        call.context_factory = self
+        context = call.context()
+        inside = copy_context()
+        with left_loop():
+            try:
+                return inside.run(definition.invoke, bound, context)
+            except Exception as error:
+                judged = judge(error, definition)
+                if judged is error:
+                    raise
+                raise judged from error
+
+
+def executors_of(apps: Sequence[App], *, clock: Clock, interruptions: Interruptions) -> Executors:
+    """Return what a worker of a world runs: the functions of its apps."""
+    executors = Executors()
+    for app in apps:
+        get_state: Callable[[], Any] = _no_state
+        if app.lifespan is not None:
+            state = AppState(app.lifespan)
+            executors.keep(state.opened())
+            get_state = state.get
+        around = tuple(app.hooks.around)
+        for definition in app.registry:
+            kind = WorldFunction if definition.mode is Mode.ASYNC else InPlaceFunction
+            function = kind(definition, get_state, clock=clock, interruptions=interruptions)
+            timeout = definition.defaults.timeout
+            executors.add(
+                HookedExecutor(function, around) if around else function,
+                timeout=None if timeout is None else timeout.total_seconds(),
+            )
+    return executors
+
+
+def _no_state() -> None:
+    return None

@@ -1,0 +1,1 @@
+"""The test kit: worlds, their faults, and the pytest plugin."""
