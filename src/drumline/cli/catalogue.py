@@ -61,6 +61,7 @@ SECTIONS: Final = (
         ("secrets", "secrets:app", "Store secrets for tasks: passwords, tokens, keys."),
         ("audit", "audit:app", "List, export and verify the audit log."),
         ("config", "config:app", "Show, check and change the configuration."),
+        ("outbox", "outbox:app", "Create and look at outboxes, where tasks of transactions in other databases wait."),
         ("shards", "shards:app", "Spread an installation over several PostgreSQL databases."),
     ),
     _section(
@@ -68,6 +69,7 @@ SECTIONS: Final = (
         ("dev", "servers:dev", "Run everything in one process: API, scheduler, notifier and worker."),
         ("demo", "demo:demo", "Fill every screen with the work of a small shop."),
         ("api", "servers:api", "Run an API server."),
+        ("relay", "outbox:relay", "Relay outboxes: store the tasks that wait in databases of programs."),
         ("scheduler", "servers:scheduler", "Run the scheduler's duties; any number of schedulers may run."),
         ("worker", "servers:worker", "Run a worker; without an app it runs the built-in tasks."),
         ("notifier", "servers:notifier", "Run a notifier, which calls webhooks and sends mail."),

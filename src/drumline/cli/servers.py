@@ -29,7 +29,7 @@ def dev(
     log_level: LogLevel = None,
 ) -> None:
     """Run everything in one process: API, scheduler, notifier and worker."""
-    settings, sources = _load(
+    settings, sources = load_settings(
         config, host=host, port=port, data=data, concurrency=concurrency, queues=queues, log_level=log_level
     )
     if reload:
@@ -46,7 +46,7 @@ def api(
     host: Host = None, port: Port = None, data: Data = None, config: Config = None, log_level: LogLevel = None
 ) -> None:
     """Run an API server."""
-    settings, sources = _load(config, host=host, port=port, data=data, log_level=log_level)
+    settings, sources = load_settings(config, host=host, port=port, data=data, log_level=log_level)
     from drumline.lifecycle.servers import run_api
 
     run_process(settings, run_api(settings, say=say, sources=sources))
@@ -54,7 +54,7 @@ def api(
 
 def scheduler(data: Data = None, config: Config = None, log_level: LogLevel = None) -> None:
     """Run the scheduler's duties; any number of schedulers may run."""
-    settings, sources = _load(config, data=data, log_level=log_level)
+    settings, sources = load_settings(config, data=data, log_level=log_level)
     from drumline.lifecycle.processes import run_scheduler
 
     run_process(settings, run_scheduler(settings, sources))
@@ -65,7 +65,7 @@ def notifier(data: Data = None, config: Config = None, log_level: LogLevel = Non
 
     Any number of notifiers may run.
     """
-    settings, sources = _load(config, data=data, log_level=log_level)
+    settings, sources = load_settings(config, data=data, log_level=log_level)
     from drumline.lifecycle.notifier_process import run_notifier
 
     run_process(settings, run_notifier(settings, sources))
@@ -88,7 +88,7 @@ def worker(
 
     With --url it needs nothing but that address and a key; without, it works on the store itself.
     """
-    settings, sources = _load(
+    settings, sources = load_settings(
         config, url=url, api_key=api_key, data=data, concurrency=concurrency, queues=queues, log_level=log_level
     )
     from drumline.lifecycle.processes import run_worker
@@ -103,14 +103,14 @@ def migrate(data: Data = None, config: Config = None, log_level: LogLevel = None
 
     With several databases that of every shard is migrated, one after the other.
     """
-    settings, _ = _load(config, data=data, log_level=log_level)
+    settings, _ = load_settings(config, data=data, log_level=log_level)
     from drumline.lifecycle.processes import run_migrate
 
     run_process(settings, run_migrate(settings))
     say("The schema is up to date.")
 
 
-def _load(
+def load_settings(
     config: str | None,
     *,
     url: str | None = None,

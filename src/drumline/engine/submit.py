@@ -168,12 +168,14 @@ class Submissions:
         *,
         tenant: str = DEFAULT_TENANT,
         allow: Allow | None = None,
+        ids: Sequence[TaskId] | None = None,
     ) -> list[Submitted | DrumlineError]:
         """Store many tasks; each gets its own answer, in order, and a bad one does not hold up the others.
 
         What could not be read stands in the list as the error that says so, its answer; `allow` raises `Forbidden` for
-        names and queues that are not the caller's. If the store goes away in the middle of a long list, what was stored
-        before has its id, and only the rest the error.
+        names and queues that are not the caller's. `ids` are those of the tasks where they were made before, in the
+        slots of their keys. If the store goes away in the middle of a long list, what was stored before has its id,
+        and only the rest the error.
         """
         if len(requests) > self._limits.batch:
             raise Invalid(f"has {len(requests):,} tasks; at most {self._limits.batch:,} are accepted", field="tasks")
@@ -183,19 +185,26 @@ class Submissions:
         if allow is not None:
             requests = [_allowed(request, rules, allow) for request in requests]
         if not self._tracer.is_on:
-            return await self._submit_many(requests, rules, tenant)
+            return await self._submit_many(requests, rules, tenant, ids)
         with sending(self._tracer, "", messaging__batch__message_count=len(requests)):
-            return await self._submit_many(requests, rules, tenant)
+            return await self._submit_many(requests, rules, tenant, ids)
 
     async def _submit_many(
-        self, requests: Sequence[TaskRequest | DrumlineError], rules: Mapping[str, TypeRules], tenant: str
+        self,
+        requests: Sequence[TaskRequest | DrumlineError],
+        rules: Mapping[str, TypeRules],
+        tenant: str,
+        ids: Sequence[TaskId] | None,
     ) -> list[Submitted | DrumlineError]:
         weight = sum(len(request.payload) for request in requests if isinstance(request, TaskRequest))
         is_light = weight <= max(LARGE, LIGHT * len(requests))
-        if is_light and self._quotas.has_none(tenant) and not _may_have_secrets(requests):
+        if ids is None and is_light and self._quotas.has_none(tenant) and not _may_have_secrets(requests):
             return await self._submit_plain(requests, rules, tenant)
         accept_one = self._accepting(rules, tenant)
-        numbered = list(self._numbered(requests, tenant))
+        numbered = [
+            (number, request, made if ids is None else ids[number])
+            for number, request, made in self._numbered(requests, tenant)
+        ]
 
         def check() -> list[NewTask | DrumlineError]:
             return [accept_one(request, number, task_id) for number, request, task_id in numbered]

@@ -62,6 +62,7 @@ from drumline.shards.forwarding import Forwarding
 from drumline.shards.limits import share_mover
 from drumline.shards.migrating import migrate_shards
 from drumline.shards.shard_set import Shard, ShardSet
+from drumline.transactions.relay import Outbox, OutboxRelay
 from drumline.wiring import DEFAULT_SIGN_IN, Opened, open_postgres, remote_gateway, wire
 from drumline.worker.hidden_environment import protect_process
 from drumline.worker.worker import Worker
@@ -133,6 +134,25 @@ async def run_scheduler(settings: Settings, sources: Sources | None = None) -> N
         with stopping_by_signal() as stopping:
             async with watched(wired.engine.metrics, settings, stopping, role="scheduler") as watch:
                 await run_in_stages([Stage(scheduler_services(wired, settings)), Stage(watch.services)], stopping)
+
+
+async def run_relay(settings: Settings, urls: Sequence[str], tenants: Sequence[str], *, once: bool = False) -> None:
+    """Relay outboxes alone; `once` stores what waits now, and ends."""
+    async with opened(settings) as wired:
+        relays = outbox_relays(wired.engine, urls, tenants)
+        if once:
+            for relay in relays:
+                await relay.pass_once()
+            return
+        services: dict[str, Service] = {relay.name: Rounds(relay, metrics=wired.engine.metrics).run for relay in relays}
+        services["shards"] = following_shards(wired.shards)
+        with stopping_by_signal() as stopping:
+            await run_in_stages([Stage(services)], stopping)
+
+
+def outbox_relays(engine: Engine, urls: Sequence[str], tenants: Sequence[str]) -> list[OutboxRelay]:
+    """Return what relays the outboxes at these addresses."""
+    return [OutboxRelay(Outbox(url), engine.submissions, tenants=tenants) for url in urls]
 
 
 async def run_worker(settings: Settings, targets: Sequence[str], sources: Sources | None = None) -> None:
@@ -254,6 +274,7 @@ def scheduler_services(opened: Opened, settings: Settings) -> dict[str, Service]
         DirectoryCopies(shards),
         PauseKeeper(opened.engine.store, opened.engine.control, queues=lambda: opened.engine.tuning.paused_queues),
     ]
+    between += outbox_relays(opened.engine, (settings.outbox.urls or "").split(), settings.outbox.tenants)
     return {
         "shards": following_shards(shards),
         "duties": for_each_shard(shards, lambda shard: duties_of(shard, settings)),

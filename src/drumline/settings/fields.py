@@ -329,6 +329,15 @@ class RedactSettings(Struct, frozen=True, kw_only=True):
     """Names whose values are shown as `[redacted]`; `*` stands for anything, `-`, `_` and case do not matter."""
 
 
+class OutboxSettings(Struct, frozen=True, kw_only=True):
+    """Databases of programs, from whose outboxes schedulers take tasks."""
+
+    urls: Secret | None = None
+    """Where they are, separated by spaces: `postgresql://…` or `sqlite:///…`."""
+    tenants: tuple[str, ...] = ("default",)
+    """The tenants whose tasks they may have: who can write to an outbox can submit for these."""
+
+
 class LogSettings(Struct, frozen=True, kw_only=True):
     """What Drumline says of itself, on standard error."""
 
@@ -392,6 +401,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     smtp: SmtpSettings = field(default_factory=SmtpSettings)
     sms: SmsSettings = field(default_factory=SmsSettings)
     events: EventSettings = field(default_factory=EventSettings)
+    outbox: OutboxSettings = field(default_factory=OutboxSettings)
     bus: BusSettings = field(default_factory=BusSettings)
     notify: NotifySettings = field(default_factory=NotifySettings)
     access: AccessSettings = field(default_factory=AccessSettings)

@@ -81,6 +81,11 @@ def _own_settings() -> Loaded:
     return _sources().load()
 
 
+def own_limits() -> Limits:
+    """Return the limits by the settings of this process."""
+    return _own_settings().settings.limits
+
+
 def _references(wanted: PayloadToCheck) -> list[SecretReference] | Invalid:
     try:
         return references_in(wanted)

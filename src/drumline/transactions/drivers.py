@@ -5,6 +5,7 @@ A blocking driver never suspends: what is written with `await` runs on it to its
 begins, as Python's driver does it.
 """
 
+import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -157,6 +158,16 @@ class Aiosqlite:
         connection = self._connection._conn  # noqa: SLF001 - the connection that its thread uses
         answer: T = await self._execute(in_transaction, connection, act)
         return answer
+
+
+class ThreadedSqlite(Sqlite):
+    """A `sqlite3.Connection` of our own, whose acts run in threads."""
+
+    is_blocking = False
+
+    async def run(self, act: Callable[[sqlite3.Connection], T]) -> T:
+        """Run an act in a transaction."""
+        return await asyncio.to_thread(in_transaction, self._connection, act)
 
 
 SqliteDriver = Sqlite | Aiosqlite

@@ -6,18 +6,16 @@ the caller commits. A notification that is lost costs a look: workers and the sw
 """
 
 from collections.abc import Iterable, Sequence
-from random import Random
 from typing import Final
 
 from msgspec.structs import replace
 
 from drumline.core.accept_job import JobDefaults, accept_job, job_key_of
-from drumline.core.clock import SystemClock
 from drumline.core.errors import Conflict, DrumlineError, Invalid
 from drumline.core.ids import IdSource, JobId, TaskId
 from drumline.core.job import JobRequest
 from drumline.core.shard_map import DIRECTORY
-from drumline.core.slots import ALL_OPEN, SLOTS, OpenSlots, slot_of, slot_of_key
+from drumline.core.slots import SLOTS, OpenSlots, slot_of, slot_of_key
 from drumline.core.task import NewTask, Submitted, TaskRequest, accept, key_of
 from drumline.core.task_type import UNKNOWN_TYPE
 from drumline.engine.secrets import PayloadToCheck
@@ -28,6 +26,7 @@ from drumline.ports.shards import OwnEntry
 from drumline.ports.store import Store
 from drumline.sdk.jobs import SubmittedInfo
 from drumline.transactions.checking import RequestRules, check_count, rules_for
+from drumline.transactions.ids import SharedIds, new_source, shared_ids
 from drumline.transactions.notifying import notify
 from drumline.transactions.opening import Opened
 
@@ -114,26 +113,24 @@ async def _admitted(checked: Sequence[NewTask | DrumlineError], rules: RequestRu
     return [next(quotas) or task if isinstance(task, NewTask) else task for task in checked]
 
 
-async def _id_source(opened: Opened, store: Store) -> IdSource:
+async def _id_source(opened: Opened, store: Store) -> IdSource | SharedIds:
     """Return a source of ids in slots of which the database takes new work."""
-    source = IdSource(SystemClock().now, Random())  # noqa: S311 - ids are unique, not secret
     identity = await store.slots.identity()
     if identity is None:
-        return source
+        return shared_ids()
     if not opened.state.sees_commits:
         raise Invalid(TOO_ISOLATED, field="tx")
     slots = open_slots(await store.slots.entries(), is_directory=identity.name == DIRECTORY)
     if not slots.slots:
         raise Conflict(f"the database is the shard {identity.name}, which takes no new work", field="tx")
-    source.open = slots
-    return source
+    return new_source(slots)
 
 
-def _slot_for(ids: IdSource, tenant: str, key: str | None) -> int | None:
+def _slot_for(ids: IdSource | SharedIds, tenant: str, key: str | None) -> int | None:
     """Return the slot that a key belongs to."""
     if key is None:
         return None
-    if ids.open is not ALL_OPEN:
+    if isinstance(ids, IdSource):
         raise Invalid(KEYED, field="idempotency_key")
     return slot_of_key(tenant, key)
 

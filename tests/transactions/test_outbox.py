@@ -1,0 +1,222 @@
+"""Tasks of transactions in another database: kept there until they are relayed, each stored once."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import psycopg
+import pytest
+
+from drumline import Drumline, Invalid, NotRelayed, Status, Transaction
+from drumline.core.errors import DrumlineError, Unavailable
+from drumline.core.ids import TaskId
+from drumline.core.task import Submitted, TaskRequest
+from drumline.core.tenant import Quotas
+from drumline.sdk.embedded import EngineTransport
+from drumline.transactions.relay import BATCH, Outbox, OutboxRelay
+from tests.harness.fixtures import WORKER, on_database
+from tests.transactions.world import World, connecting
+
+app = Drumline("shop", url="http://127.0.0.1:1")
+
+
+@app.task
+def charge(order: int) -> int:
+    return order
+
+
+@pytest.fixture
+async def other_postgres(postgres_server_url: str) -> AsyncIterator[str]:
+    """A database without Drumline's tables."""
+    name = f"drumline_outbox_{WORKER}"
+    server = await asyncpg.connect(postgres_server_url)
+    await server.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+    await server.execute(f"CREATE DATABASE {name} TEMPLATE template0")
+    yield on_database(postgres_server_url, name)
+    await server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    await server.close()
+
+
+@pytest.fixture
+def other_sqlite(tmp_path: Path) -> str:
+    path = tmp_path / "other.db"
+    sqlite3.connect(path).close()
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.services)])
+def other_url(request: pytest.FixtureRequest) -> str:
+    url: str = request.getfixturevalue(f"other_{request.param}")
+    return url
+
+
+@pytest.fixture
+async def outbox(other_url: str) -> Outbox:
+    outbox = Outbox(other_url)
+    await outbox.install()
+    await outbox.install()  # once more does no harm
+    return outbox
+
+
+async def submit(url: str, *orders: int, tx: Any = None) -> list[Any]:
+    """Submit tasks in one transaction of the other database."""
+    connection = connecting(url)()
+    try:
+        with connection:
+            return [await charge.asubmit(order, tx=tx(connection) if tx else connection) for order in orders]
+    finally:
+        connection.close()
+
+
+def relay_of(outbox: Outbox, world: World, **options: Any) -> OutboxRelay:
+    return OutboxRelay(outbox, world.engine.submissions, **{"tenants": ["default"], **options})
+
+
+async def orders_in(world: World) -> list[bytes]:
+    ids = sorted(str(id_) for (id_,) in world.rows("task", "id"))
+    views = await world.store.queries.get([TaskId(id_) for id_ in ids])
+    return [bytes(view.payload or b"") for view in views if view is not None]
+
+
+async def test_tasks_are_relayed_in_order_under_their_ids(world: World, outbox: Outbox, other_url: str) -> None:
+    app.use(EngineTransport(world.engine, asyncio.get_running_loop()))
+    handles = await submit(other_url, *range(BATCH + 5))
+    with pytest.raises(NotRelayed, match="its outbox has not been relayed"):
+        await handles[0].ainfo()
+
+    assert await relay_of(outbox, world).pass_once() == BATCH + 5
+
+    assert await outbox.look(10) == (0, [])
+    assert [await handle.astatus() for handle in handles[:3]] == [Status.QUEUED] * 3
+    assert await orders_in(world) == [b'{"order":%d}' % order for order in range(BATCH + 5)]
+    app.close()
+
+
+async def test_nothing_is_written_by_a_transaction_that_is_rolled_back(outbox: Outbox, other_url: str) -> None:
+    connection = connecting(other_url)()
+    await charge.asubmit(1, tx=connection)
+    connection.rollback()
+    connection.close()
+
+    assert await outbox.look(10) == (0, [])
+
+
+async def test_a_relay_that_dies_before_it_deletes_stores_nothing_twice(
+    world: World, outbox: Outbox, other_url: str
+) -> None:
+    class Dying:
+        """Stores tasks, and loses the answer."""
+
+        async def submit_many(
+            self, requests: Sequence[TaskRequest | DrumlineError], *, tenant: str, ids: Sequence[TaskId]
+        ) -> list[Submitted | DrumlineError]:
+            await world.engine.submissions.submit_many(requests, tenant=tenant, ids=ids)
+            raise Unavailable("killed")
+
+    handles = await submit(other_url, 1, 2, 3)
+    with pytest.raises(Unavailable, match="killed"):
+        await OutboxRelay(outbox, Dying(), tenants=["default"]).pass_once()
+    assert (await outbox.look(10))[0] == 3
+
+    relays = [relay_of(outbox, world) for _ in range(3)]
+    await asyncio.gather(*(relay.pass_once() for relay in relays))
+
+    assert {str(id_) for (id_,) in world.rows("task", "id")} == {handle.id for handle in handles}
+    assert (await outbox.look(10))[0] == 0
+
+
+async def test_what_can_never_be_stored_is_set_aside_and_the_others_go_on(
+    world: World, outbox: Outbox, other_url: str
+) -> None:
+    first, bad, last = await submit(other_url, 1, 2, 3)
+    with connecting(other_url)() as connection:
+        connection.execute(f"UPDATE drumline_outbox SET request = '{{\"name\": 5}}' WHERE id = '{bad.id}'")
+    connection.close()
+
+    assert await relay_of(outbox, world).pass_once() == 2
+
+    waiting, (row,) = await outbox.look(10)
+    assert (waiting, row.id) == (0, bad.id)
+    assert row.error.startswith("name: ")
+    assert {str(id_) for (id_,) in world.rows("task", "id")} == {first.id, last.id}
+    assert await outbox.retry() == 1
+    assert (await outbox.look(10))[0] == 1
+
+
+async def test_a_tenant_that_the_relay_does_not_store_for_is_set_aside(
+    world: World, outbox: Outbox, other_url: str
+) -> None:
+    await world.store.tenants.add_tenant("acme", Quotas(queued=1))
+    await submit(other_url, 1, tx=lambda connection: Transaction(connection, tenant="acme"))
+
+    assert await relay_of(outbox, world).pass_once() == 0
+    ((_, (row,)), _) = await outbox.look(10), await outbox.retry()
+    assert row.error == "tenant: this relay stores no tasks of acme"
+
+    assert await relay_of(outbox, world, tenants=["acme"]).pass_once() == 1
+
+
+async def test_what_the_store_cannot_take_now_stays(world: World, outbox: Outbox, other_url: str) -> None:
+    await world.store.tenants.add_tenant("acme", Quotas(queued=2))
+    await submit(other_url, 1, 2, 3, tx=lambda connection: Transaction(connection, tenant="acme"))
+
+    with pytest.raises(DrumlineError, match="has 2 tasks waiting, its quota"):
+        await relay_of(outbox, world, tenants=["acme"]).pass_once()
+
+    assert await outbox.look(10) == (1, [])
+    assert len(world.rows("task", "id")) == 2
+
+
+async def test_an_id_that_the_sdk_has_not_made_is_set_aside(world: World, outbox: Outbox, other_url: str) -> None:
+    (handle,) = await submit(other_url, 1)
+    forged = f"{handle.id[:20]}{(int(handle.id[20:23], 16) + 1) % 4096:03x}{handle.id[23:]}"
+    with connecting(other_url)() as connection:
+        connection.execute(f"UPDATE drumline_outbox SET id = '{forged}'")
+    connection.close()
+
+    assert await relay_of(outbox, world).pass_once() == 0
+    assert (await outbox.look(10))[1][0].error == "id: is not one that the SDK has made"
+
+
+@pytest.mark.usefixtures("outbox")
+async def test_keys_and_jobs_are_refused_and_mistakes_show_at_once(other_url: str) -> None:
+    connection = connecting(other_url)()
+    with pytest.raises(Invalid, match="its row is the key") as refused:
+        await charge.options(key="a").asubmit(1, tx=connection)
+    assert refused.value.field == "idempotency_key"
+    with pytest.raises(Invalid, match="queue: must be letters"):
+        await charge.options(queue="a b").asubmit(1, tx=connection)
+    with app.dag("job") as dag:
+        dag.add(charge, 1)
+    with pytest.raises(Invalid, match="takes single tasks"):
+        await dag.asubmit(tx=connection)
+    connection.close()
+
+
+@pytest.mark.services
+async def test_asynchronous_drivers_write_to_an_outbox(world: World, other_postgres: str) -> None:
+    outbox = Outbox(other_postgres)
+    await outbox.install()
+    connection = await asyncpg.connect(other_postgres)
+    async with connection.transaction():
+        first = await charge.asubmit(1, tx=connection)
+    await connection.close()
+    async with await psycopg.AsyncConnection.connect(other_postgres) as other:
+        second = await charge.asubmit(2, tx=other)
+
+    assert await relay_of(outbox, world).pass_once() == 2
+    assert {str(id_) for (id_,) in world.rows("task", "id")} == {first.id, second.id}
+
+
+async def test_an_outbox_that_is_missing_or_away_is_told(tmp_path: Path, other_sqlite: str) -> None:
+    with pytest.raises(Invalid, match="has no outbox: run drumline outbox install"):
+        await Outbox(other_sqlite).batch(0)
+    with pytest.raises(Unavailable, match="cannot be used"):
+        await Outbox(f"sqlite:///{tmp_path}/nowhere/x.db").batch(0)
+    with pytest.raises(Unavailable, match="cannot be used"):
+        await Outbox("postgresql://nobody@127.0.0.1:1/none").batch(0)
+    with pytest.raises(Invalid, match="must start with postgresql://"):
+        Outbox("mysql://x")
