@@ -105,7 +105,10 @@ def _doubles(account: Account, grace: float, explain: Callable[[str], None]) -> 
             if first.moment == "error" and first.ended <= second.began:
                 continue
             is_stopped = first.moment is not None and first.ended <= second.began
-            if own > 0 and (is_stopped or (first.moment is None and not account.has_stops)):
+            is_own = is_stopped or (first.moment is None and not account.has_stops)
+            # One that was cancelled and retried by an operator is none of those that were retried by themselves.
+            is_retried = first.moment == "stopped" and account.operator_between(first.began, second.began, task)
+            if own > 0 and is_own and not is_retried:
                 own -= 1
                 continue
             why = _reason(account, first, second, grace)

@@ -113,6 +113,16 @@ def attempt_that_ran_out_of_time(h: History) -> int:
     return 0
 
 
+def cancelled_and_retried_and_out_of_time(h: History) -> int:
+    h.do("submit", task="t")
+    h.run("t", "begin", "stopped")
+    h.do("retry", task="t")
+    h.run("t", "begin", "stopped", attempt=2)
+    h.run("t", "begin", "end", attempt=3)
+    h.final("t", "COMPLETED", "cancelled", "retried", "completed")
+    return 1
+
+
 def unknown_submission_that_was_stored(h: History) -> int:
     h.do("submit", Phase.UNKNOWN, key="k")
     h.run("t", "begin", "end")
@@ -144,7 +154,8 @@ def note_of_fire(at: float, time: str) -> Note:
         killed_and_repeated, stopped_and_late, report_lost_in_an_outage_of_the_store,
         released_in_an_upgrade, failed_and_retried, snoozed,
         cancelled_by_force_and_retried, job_whose_task_was_retried, limit_under_a_lost_lease,
-        attempt_that_ran_out_of_time, unknown_submission_that_was_stored, task_that_writes_nothing,
+        attempt_that_ran_out_of_time, cancelled_and_retried_and_out_of_time,
+        unknown_submission_that_was_stored, task_that_writes_nothing,
         schedule_that_fires_a_job,
     ],
 )  # fmt: skip
