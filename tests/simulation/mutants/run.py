@@ -119,7 +119,7 @@ def _told(caught: Caught | None) -> str:
     """Return what was found, without ids that mean nothing to a reader."""
     if caught is None:
         return ""
-    return re.sub(r" ?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}", "", caught.problem).partition(" (")[0]
+    return re.sub(r" ?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}| \(s\d[\w.]*\)", "", caught.problem)
 
 
 def _print(text: str) -> None:
