@@ -13,7 +13,8 @@ from drumline.core.clock import ManualClock
 from drumline.core.errors import Unavailable
 from drumline.core.ids import SessionId
 from drumline.redis import RedisQueue
-from drumline.redis.client import ANSWER_SECONDS, CONNECT_SECONDS
+from drumline.redis.address import Address
+from drumline.redis.client import ANSWER_SECONDS, CONNECT_SECONDS, RedisCall, RedisClient
 from drumline.redis.keys import QueueKeys
 from drumline.redis.queue import MOST_UNSENT
 from scripts.programs import missing
@@ -212,3 +213,27 @@ async def test_a_redis_that_is_full_is_as_good_as_away(server: RedisServer, own_
     await client.config_set("maxmemory", "0")
     await eventually(lambda: is_back(own_queue))
     await client.aclose()
+
+
+async def test_an_outage_is_noticed_to_end_also_when_something_went_wrong_after_the_last_one(
+    proxy: Proxy, redis_url: str
+) -> None:
+    ended: list[int] = []
+
+    async def fail_once() -> None:
+        ended.append(len(ended))
+        if len(ended) == 1:
+            raise ValueError("a fault of ours")
+
+    client = RedisClient(Address(proxy.url(redis_url)), probe=RedisCall("PING", (), plain=True), recovered=fail_once)
+    for count in (1, 2):
+        proxy.refuse()
+        proxy.reset()
+        assert await client.run(RedisCall("PING", (), plain=True)) is None
+        proxy.heal()
+        await eventually(partial(_has, ended, count))
+    await client.close()
+
+
+async def _has(ended: list[int], count: int) -> bool:
+    return len(ended) == count

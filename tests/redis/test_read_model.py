@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -334,3 +335,36 @@ async def test_a_board_that_is_away_knows_nothing_and_disturbs_nobody() -> None:
 
     assert await board.status([task]) == [None]
     await board.close()
+
+
+async def test_what_operators_change_while_redis_comes_back_is_all_written(
+    board: RedisReadModel, client: Redis
+) -> None:
+    tasks = [new_id() for _ in range(3)]
+    for task in tasks[:2]:
+        board.renew(note(task, Status.QUEUED, Moment.RENEWED))
+
+    writing = asyncio.create_task(board._write_some())
+    coming_back = asyncio.create_task(board._recovered())  # what the client calls when it is answered again
+    await asyncio.sleep(0)
+    board.renew(note(tasks[2], Status.QUEUED, Moment.RENEWED))
+    await asyncio.gather(writing, coming_back)
+
+    for task in tasks:
+        await has_status(client, task, Status.QUEUED)
+
+
+async def test_when_there_are_too_many_changes_the_oldest_are_left_out_and_no_others(
+    board: RedisReadModel, client: Redis
+) -> None:
+    board._renewals = deque(maxlen=2)
+    tasks = [new_id() for _ in range(3)]
+    for task in tasks[:2]:
+        board.renew(note(task, Status.QUEUED, Moment.RENEWED))
+
+    board._begin()
+    await asyncio.sleep(0)
+    board.renew(note(tasks[2], Status.QUEUED, Moment.RENEWED))
+
+    for task in tasks:
+        await has_status(client, task, Status.QUEUED)

@@ -246,11 +246,13 @@ class RedisClient:
             self._probing = asyncio.get_running_loop().create_task(self._probe_until_answered(), name="probe redis")
 
     async def _probe_until_answered(self) -> None:
-        while self._is_down:
-            await asyncio.sleep(REST_SECONDS)
-            with suppress(*FAILURES):  # it was told when it began
-                await self._ask()
-        self._probing = None
+        try:
+            while self._is_down:
+                await asyncio.sleep(REST_SECONDS)
+                with suppress(*FAILURES):  # it was told when it began
+                    await self._ask()
+        finally:
+            self._probing = None  # whatever `recovered` raised: the next outage must be probed too
 
     async def _send_probe(self) -> None:
         async with asyncio.timeout(CONNECT_SECONDS + ANSWER_SECONDS):

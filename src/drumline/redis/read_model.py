@@ -249,8 +249,11 @@ class RedisReadModel:
             self._waiting.clear()
             self._is_in_doubt = True
             return 0
-        for _ in renewals:
-            self._renewals.popleft()
+        # Those that were written, and no others: they are written twice at once when Redis comes back just now, and
+        # when there are too many the oldest are gone already.
+        for written in renewals:
+            if self._renewals and self._renewals[0] is written:
+                self._renewals.popleft()
         return max(len(calls) // 2, 1)
 
     def _calls(self, entry: Entry) -> Sequence[RedisCall]:
