@@ -1,5 +1,6 @@
 """What the fuzz tests share: how many examples, what counts as a refusal, and how work is counted."""
 
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -43,10 +44,13 @@ def steps(act: Callable[[], Any]) -> int:
         nonlocal count
         count += event in {"call", "c_call"}
 
-    before = sys.getprofile()
+    before, is_collected = sys.getprofile(), gc.isenabled()
+    gc.disable()  # a collection calls hooks, those of Hypothesis for example, which are no work of `act`
     sys.setprofile(note)
     try:
         act()
     finally:
         sys.setprofile(before)
+        if is_collected:
+            gc.enable()
     return count

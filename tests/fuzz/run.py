@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+from tests.evidence.results import run_by
 from tests.fuzz.atheris_run import fuzz_tests
 
 REPORT: Final = Path("evidence/fuzz.json")
@@ -38,7 +39,18 @@ def main() -> int:
         results[name] = result = run(name, seconds)
         sys.stdout.write(f"{'failed' if result['failed'] else 'held  '} {result['executions']:>9,} {name}\n")
     REPORT.parent.mkdir(exist_ok=True)
-    report = {"guided": is_guided, "seconds_each": seconds, "tests": results}
+    asked = " ".join(
+        [f"make fuzz MINUTES={given.minutes:g}", *([f'ARGS="{" ".join(given.tests)}"'] if given.tests else [])]
+    )
+    told = run_by(asked, 0.0)
+    report = {
+        "guided": is_guided,
+        "seconds_each": seconds,
+        "tests": results,
+        "command": told["command"],
+        "commit": told["commit"],
+        "date": told["date"],
+    }
     REPORT.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     return sum(result["failed"] for result in results.values())
 

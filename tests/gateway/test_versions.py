@@ -112,7 +112,8 @@ class Earlier(httpx.AsyncBaseTransport):
         if request.method not in {"POST", "DELETE"} or (request.method == "POST" and last not in FIRST_WORDS):
             return httpx.Response(404, json={"code": "not_found", "title": "Not found", "status": 404})
         if unknown := json.loads(body or b"{}").keys() - FIRST_WORDS.get(last, set()):
-            return httpx.Response(422, json={"code": "invalid", "title": f"unknown: {unknown}", "status": 422})
+            problem = {"code": "invalid", "title": f"unknown: {unknown}", "status": 422, "field": min(unknown)}
+            return httpx.Response(422, json=problem)
         answer = await self._inner.handle_async_request(request)
         told = await answer.aread()
         if answer.status_code == 204:
@@ -238,3 +239,33 @@ async def test_our_worker_works_with_the_first_server(wire: httpx.AsyncBaseTrans
     async with RemoteGateway("http://drumline", api_key=KEY, transport=Earlier(wire)) as gateway:
         await work_with(gateway, engine)
         assert (await gateway.runtime_config()).version == 0
+
+
+class Mixed(httpx.AsyncBaseTransport):
+    """Servers of today and the first one behind one address, while they are upgraded or rolled back."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self._now, self._first = inner, Earlier(inner)
+        self.is_first = False
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        return await (self._first if self.is_first else self._now).handle_async_request(request)
+
+
+async def test_a_worker_that_registered_with_a_new_server_works_with_an_old_one_beside_it(
+    wire: httpx.AsyncBaseTransport, engine: Engine
+) -> None:
+    servers = Mixed(wire)
+    async with RemoteGateway("http://drumline", api_key=KEY, transport=servers) as gateway:
+        session = await gateway.open_session(SPEC)
+        await submit(engine, 2)
+        servers.is_first = True
+        (first,) = await gateway.claim(session, limit=1, wait=0, held={"default": 1})
+        lease = first.lease
+        chunk = LogChunk(task=lease.task, epoch=lease.epoch, seq=0, text="started\n", nonce=lease.nonce)
+        assert await gateway.append_log([chunk]) == []
+        assert await gateway.settle([Report(lease, Succeeded())]) == [State.COMPLETED]
+
+        servers.is_first = False
+        (second,) = await gateway.claim(session, limit=1, wait=0, held={"default": 1})
+        assert await gateway.settle([Report(second.lease, Succeeded())]) == [State.COMPLETED]

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote
@@ -29,6 +29,7 @@ from drumline.core.protocol import (
     LogRequest,
     OpenBody,
     ProgressRequest,
+    ReportBody,
     RevealBody,
     RevealRequest,
     SettleBody,
@@ -91,14 +92,11 @@ class RemoteGateway:
         )
         self._session = SessionId(0)
         """The session opened last: reports and logs travel under its name, their leases say whose they are."""
-        self._wants_held = False
-        """Whether the server shares its workers out among tenants, and wants to know what each has of whom."""
-        self._wants_nonce = False
-        """Whether the server takes the nonce of the lease with a piece of a log; an older one refuses the field."""
+        self._extras: set[str] = set()
+        """Fields that the session's server takes and an older one refuses: `held` of claims, if it shares its workers
+        out among tenants; `nonce` of pieces of logs; `partial` of reports and logs."""
         self._tells_stops = False
         """Whether the server can be asked which attempts should stop."""
-        self._answers_partly = False
-        """Whether the server takes `partial`; an older one refuses the field."""
         self.config_version = 0
         """The version of the runtime configuration that the servers last told of."""
         self._unanswered: dict[SessionId, str] = {}
@@ -118,10 +116,9 @@ class RemoteGateway:
         """Register, and return the session to use in all that follows."""
         opened = await self._ask("POST", _SESSIONS, OpenBody, open_request(spec))
         self._session = parse_session_id(opened.session)
-        self._wants_held = opened.wants_held
-        self._wants_nonce = opened.wants_nonce
+        taken = {"held": opened.wants_held, "nonce": opened.wants_nonce, "partial": opened.answers_partly}
+        self._extras = {field for field, is_taken in taken.items() if is_taken}
         self._tells_stops = opened.tells_stops
-        self._answers_partly = opened.answers_partly
         return self._session
 
     async def claim(
@@ -137,19 +134,22 @@ class RemoteGateway:
         lost = self._unanswered.get(session)
         claim_id = lost or secrets.token_hex(8)
         wait = min(wait, LONGEST_WAIT)
-        wanted = ClaimRequestBody(
-            limit=min(limit, MOST_CLAIMED),
-            wait=wait,
-            claim_id=claim_id,
-            again=lost is not None,
-            held=dict(held) if self._wants_held else {},  # an older server would refuse the field
-            queues=queues,
-        )
+        path = self._path(session, "claim")
+
+        async def ask() -> ClaimBody:
+            wanted = ClaimRequestBody(
+                limit=min(limit, MOST_CLAIMED),
+                wait=wait,
+                claim_id=claim_id,
+                again=lost is not None,
+                held=dict(held) if "held" in self._extras else {},
+                queues=queues,
+            )
+            return await self._ask("POST", path, ClaimBody, wanted, seconds=wait + ANSWER_SECONDS)
+
         self._unanswered[session] = claim_id
         try:
-            claimed = await self._ask(
-                "POST", self._path(session, "claim"), ClaimBody, wanted, seconds=wait + ANSWER_SECONDS
-            )
+            claimed = await self._as_understood(ask)
         except NotFound:
             del self._unanswered[session]
             return ()
@@ -190,9 +190,13 @@ class RemoteGateway:
         path = self._path(self._session, "settle")
         for part in parted(reports, _report_bytes, most=MOST_SENT):
             bodies = [report_body(report.lease, report.outcome) for report in part]
-            request = SettleRequest(bodies, partial=self._answers_partly)
-            answer = await self._ask("POST", path, SettleBody, request)
-            answers += [self._acknowledged(body) for body in answer.reports]
+
+            async def ask(bodies: list[ReportBody] = bodies) -> SettleBody:
+                return await self._ask(
+                    "POST", path, SettleBody, SettleRequest(bodies, partial="partial" in self._extras)
+                )
+
+            answers += [self._acknowledged(body) for body in (await self._as_understood(ask)).reports]
         return answers
 
     async def append_log(self, chunks: Sequence[LogChunk]) -> list[LogChunk]:
@@ -200,9 +204,12 @@ class RemoteGateway:
         path = self._path(self._session, "log")
         left: list[LogChunk] = []
         for part in parted(chunks, lambda chunk: 2 * len(chunk.text), most=MOST_SENT):
-            request = LogRequest([self._chunk_body(chunk) for chunk in part], partial=self._answers_partly)
-            answer = await self._send("POST", path, encode(request))
-            if answer:
+
+            async def send(part: Sequence[LogChunk] = part) -> bytes:
+                request = LogRequest([self._chunk_body(chunk) for chunk in part], partial="partial" in self._extras)
+                return await self._send("POST", path, encode(request))
+
+            if answer := await self._as_understood(send):
                 left += [part[number] for number in self._read(answer, LogBody).unavailable]
         return left
 
@@ -229,8 +236,23 @@ class RemoteGateway:
         self._unanswered.pop(session, None)
         await self._ask("DELETE", self._path(session), None)
 
+    async def _as_understood(self, send: Callable[[], Awaitable[T]]) -> T:
+        """Send a request, again without a field that the server refuses because it is older than the session's.
+
+        While servers are upgraded or rolled back those behind one address differ, and none may refuse a report.
+        """
+        while True:
+            try:
+                return await send()
+            except Invalid as error:
+                refused = (error.field or "").rpartition(".")[2]
+                if refused not in self._extras:
+                    raise
+                self._extras.remove(refused)  # until the next session
+                _log.info("server.older: it does not take %r, which is left out from now on", refused)
+
     def _chunk_body(self, chunk: LogChunk) -> ChunkBody:
-        nonce = None if chunk.nonce is None or not self._wants_nonce else f"{chunk.nonce:016x}"
+        nonce = None if chunk.nonce is None or "nonce" not in self._extras else f"{chunk.nonce:016x}"
         return ChunkBody(task=chunk.task, epoch=chunk.epoch, seq=chunk.seq, text=chunk.text, nonce=nonce)
 
     def _acknowledged(self, answer: SettledBody) -> Acknowledged:
