@@ -102,7 +102,8 @@ SPEC_COLUMNS = (
 FALSIFY = """\
 ## How to falsify this page
 
-In a clone of the repository, with Python 3.11 or newer; `make` installs the rest. On two cores this takes an hour:
+In a clone of the repository, with Python 3.11 or newer; `make` installs the rest. `python` in the commands above is
+`.venv/bin/python`. On two cores that have nothing else to do, this takes an hour:
 
 | command | takes | falsified by |
 |---|---|---|
@@ -278,6 +279,8 @@ def _chaos(name: str, run: Chaos) -> Iterator[str]:
             ("command, commit, date", _origin(run)),
         ),
     )
+    if run.remark:
+        yield run.remark
     if run.explained:
         yield "Repeated executions:"
         yield "\n".join(f"- {sentence}" for sentence in run.explained[:TOLD])

@@ -142,6 +142,8 @@ class Chaos(Run, frozen=True, kw_only=True):
     slowest: float | None = None
     """The longest time in seconds from the begin of an execution that came to nothing to the next one of its task."""
     findings: tuple[Finding, ...] = ()
+    remark: str = ""
+    """What a reader has to know about it; by hand."""
 
 
 class Fuzzed(Struct, frozen=True, kw_only=True):

@@ -105,6 +105,7 @@ def test_a_run_of_chaos_lists_its_faults_and_explains_what_was_repeated(tmp_path
         verdicts={"lease specification": "12 tasks compared"},
         upgraded_from="abcdef0123456789",
         replaced=16,
+        remark="It was killed and resumed once.",
         slowest=20.7,
         command="make chaos",
         commit="0123456789abcdef+",
@@ -126,6 +127,7 @@ def test_a_run_of_chaos_lists_its_faults_and_explains_what_was_repeated(tmp_path
     assert "**2.0 h in all**, with 510 faults and 90,000 acknowledged tasks, of which 1 were lost." in page
     assert "| faults | 510, 255 an hour: kill 300, stop 210 |" in page
     assert "| judged by | **no judge** |" in page
+    assert "It was killed and resumed once." in page
     assert "| lease specification | 12 tasks compared |" in page
     assert "| upgraded while it ran | from `abcdef012345`, 16 processes replaced |" in page
     assert "| longest time until a task began again | 21 s |" in page

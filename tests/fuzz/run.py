@@ -8,7 +8,6 @@ inputs are tried next; else Hypothesis draws them at random. What was found is p
 import argparse
 import importlib.util
 import json
-import os
 import re
 import subprocess
 import sys
@@ -21,7 +20,6 @@ from tests.fuzz.atheris_run import fuzz_tests
 REPORT: Final = Path("evidence/fuzz.json")
 LEAST_SECONDS: Final = 2
 _DONE: Final = re.compile(r"Done (\d+) (?:runs )?in|(?:stat::number_of_executed_units:\s+)(\d+)")
-_DRAWN: Final = re.compile(r"(\d+) passing")
 
 
 def main() -> int:
@@ -33,11 +31,11 @@ def main() -> int:
     names = [name for name in fuzz_tests() if not given.tests or any(part in name for part in given.tests)]
     seconds = max(round(given.minutes * 60 / max(len(names), 1)), LEAST_SECONDS)
     is_guided = importlib.util.find_spec("atheris") is not None
-    run = run_guided if is_guided else run_drawn
     results = {}
     for name in names:
-        results[name] = result = run(name, seconds)
+        results[name] = result = run(name, seconds, is_guided=is_guided)
         sys.stdout.write(f"{'failed' if result['failed'] else 'held  '} {result['executions']:>9,} {name}\n")
+        sys.stdout.flush()
     REPORT.parent.mkdir(exist_ok=True)
     asked = " ".join(
         [f"make fuzz MINUTES={given.minutes:g}", *([f'ARGS="{" ".join(given.tests)}"'] if given.tests else [])]
@@ -55,23 +53,13 @@ def main() -> int:
     return sum(result["failed"] for result in results.values())
 
 
-def run_guided(name: str, seconds: int) -> dict[str, Any]:
-    """Fuzz one test with atheris; return the number of executions and whether one failed."""
-    command = [sys.executable, "-m", "tests.fuzz.atheris_run", name, str(seconds)]
+def run(name: str, seconds: int, *, is_guided: bool) -> dict[str, Any]:
+    """Fuzz one test for a time; return the number of executions and whether one failed."""
+    module = "tests.fuzz.atheris_run" if is_guided else "tests.fuzz.drawn_run"
+    command = [sys.executable, "-m", module, name, str(seconds)]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     counts = [int(one or other) for one, other in _DONE.findall(done.stderr)]
     return _result(max(counts, default=0), done)
-
-
-def run_drawn(name: str, seconds: int) -> dict[str, Any]:
-    """Draw inputs of one test with Hypothesis for a time; return the number of executions and whether one failed."""
-    command = [
-        sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "--hypothesis-show-statistics", name,
-    ]  # fmt: skip
-    # Hypothesis counts examples, not seconds: a few thousand a second on any machine.
-    environment = os.environ | {"DRUMLINE_TEST_EXPLORE": "1", "DRUMLINE_FUZZ_EXAMPLES": str(seconds * 500)}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    return _result(sum(map(int, _DRAWN.findall(done.stdout))), done)
 
 
 def _result(executions: int, done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
