@@ -77,6 +77,11 @@ UNSAYABLE = (
     "must set or unset something",
     "is not set",  # nor what is set now
     "this process does not know the setting",
+    "cannot be given together with idempotency_key",  # what does not go together with a collapse rule
+    "decides when the task is due",
+    "goes with debounce",
+    "must be at least as long as debounce",
+    "must be from 0.001 s to 366 days",
 )
 """Reasons for refusing what the document allows."""
 

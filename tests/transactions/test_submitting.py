@@ -24,6 +24,7 @@ from drumline import (
     Status,
     TaskHandle,
     Transaction,
+    Unique,
     secret,
 )
 from drumline.core.session import SessionSpec, TaskType
@@ -227,6 +228,18 @@ async def test_a_parameter_called_tx_is_the_tasks_own(world: World) -> None:
 
     handle = await apart(submit)
     assert b"by air" in bytes((await handle.ainfo()).payload)
+
+
+@pytest.mark.usefixtures("own")
+async def test_a_collapse_rule_is_refused_since_its_key_would_stay_locked(world: World) -> None:
+    def submit() -> None:
+        with world.transaction() as connection:
+            charge.options(tx=connection, collapse=Unique("1d")).submit(7)
+
+    with pytest.raises(Invalid, match="in a transaction of the caller") as caught:
+        await apart(submit)
+
+    assert caught.value.field == "collapse"
 
 
 @pytest.mark.usefixtures("own")

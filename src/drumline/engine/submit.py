@@ -306,7 +306,7 @@ class Submissions:
     async def _flush(self, tasks: list[NewTask]) -> list[SubmitAnswer]:
         if len(tasks) == 1 and (stored := await self._lease_on_submit.submit(tasks[0])) is not None:
             return [stored]
-        if any(task.collapse is not None for task in tasks):
+        if [task.collapse for task in tasks].count(None) < len(tasks):
             return await self._flush_collapsing(tasks)
         return await self._flush_plain(tasks)
 
