@@ -13,7 +13,7 @@ from drumline.sdk.checking import kind_of
 from drumline.sdk.cron import CronOptions
 from drumline.sdk.dag import DagOptions
 from drumline.sdk.node import NodeOptions
-from drumline.sdk.options import DecoratorOptions, Options
+from drumline.sdk.options import BatchOptions, DecoratorOptions, Options
 
 WRONG: dict[str, list[Any]] = {
     "name": [5, None, b"x"],
@@ -37,6 +37,7 @@ WRONG: dict[str, list[Any]] = {
     "key": [5, ["k"]],
     "notify": [NotifyTarget(email="a@example.com"), "a@example.com", ["a@example.com"], {"email": "x"}],
     "limit_key": [5],
+    "collapse": ["5s", 5, {"debounce": 5}],
     "tz": [5],
     "overlap": [5, "sometimes"],
     "catch_up": [5, "maybe"],
@@ -75,6 +76,14 @@ def every(**options: Any) -> Any:
     return Drumline("test").every("5m", **options)(work)
 
 
+def batch(**options: Any) -> Any:
+    return Drumline("test").batch(max=2, within=0, **options)(work_on)
+
+
+def work_on(items: list[int]) -> list[int]:
+    return items
+
+
 def dag(**options: Any) -> Any:
     return Drumline("test").dag("job", **options)
 
@@ -91,6 +100,7 @@ def node(**options: Any) -> Any:
 
 PLACES: list[tuple[Callable[..., Any], Any]] = [
     (task, DecoratorOptions),
+    (batch, BatchOptions),
     (options, Options),
     (submit_task, Options),
     (cron, CronOptions),

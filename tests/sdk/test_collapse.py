@@ -65,13 +65,16 @@ def test_a_throttled_task_runs_at_once(app: Drumline[None], house: EmbeddedTrans
     assert second.status() == "PENDING"
 
 
-def test_mistakes_are_named(task: Task[[int], int]) -> None:
+def test_mistakes_are_named(app: Drumline[None], task: Task[[int], int]) -> None:
     with pytest.raises(TypeError, match="Debounce, Throttle, Singleton or Unique"):
         task.options(collapse="5s")  # type: ignore[arg-type]
     with pytest.raises(Invalid) as caught:
         task.options(collapse=Unique("1d"), key="k").submit(1)
     with pytest.raises(Invalid) as wait:
         task.options(collapse=Debounce("soon")).submit(1)
+
+    with app.dag("job") as dag, pytest.raises(Invalid, match="not for a task of a job"):
+        dag.add(task.options(collapse=Unique("1d")), 1)
 
     assert caught.value.field == "collapse"
     assert wait.value.field == "collapse.wait"

@@ -194,6 +194,8 @@ def _check_task(task: TaskRequest, tenant: str, limits: Limits, rules: TypeRules
         raise Invalid("is not for a schedule's task: each firing has its own time", field="task.run_at")
     if task.idempotency_key is not None or task.idempotency_key_alias is not None:
         raise Invalid("is not for a schedule's task: each firing is a task of its own", field="task.idempotency_key")
+    if task.collapse is not None:
+        raise Invalid("is not for a schedule's task: each firing is a task of its own", field="task.collapse")
     try:
         accept(task, id=_NO_ID, tenant=tenant, limits=limits, rules=rules)
     except Invalid as error:

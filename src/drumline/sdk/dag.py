@@ -266,6 +266,8 @@ class Adder:
         """Return a task's request as that of a task of the job."""
         if request.idempotency_key is not None:
             raise Invalid("belongs to the whole job here: app.dag(name, key=…)", field="key")
+        if request.collapse is not None:
+            raise Invalid("is not for a task of a job", field="collapse")
         return JobTaskRequest(
             name=request.name,
             needs=tuple(dict.fromkeys([*parents, *self._after])),
