@@ -8,6 +8,7 @@ from msgspec import Raw
 
 from drumline.core.accept_schedule import accept_schedule, due_at, edited, schedule_for
 from drumline.core.clock import Instant, to_datetime
+from drumline.core.collapse import Collapse
 from drumline.core.errors import Invalid
 from drumline.core.firing_policy import FiringPolicy, JobSchedule, Misfire, Overlap
 from drumline.core.ids import ScheduleId
@@ -86,6 +87,7 @@ def test_bounds_are_included() -> None:
         ({"task": TASK, "job": JOB}, "job"),
         ({"task": None}, "task"),
         ({"task": TaskRequest(name="work", idempotency_key="k")}, "task.idempotency_key"),
+        ({"task": TaskRequest(name="work", collapse=Collapse(unique=60))}, "task.collapse"),
         ({"task": TaskRequest(name="work", run_at=TOMORROW)}, "task.run_at"),
         ({"task": TaskRequest(name="work", queue="no no")}, "task.queue"),
         ({"job": JobRequest(name="j", tasks=JOB.tasks, idempotency_key="k")}, "job.idempotency_key"),

@@ -7,13 +7,25 @@ task gets its own outcome from the list that is returned.
 import inspect
 from collections.abc import Callable, Coroutine, Sequence
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    TypeVar,
+    Union,
+    Unpack,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
 
 from drumline.core.duration import Duration, parse_duration
 from drumline.core.errors import Invalid
 from drumline.sdk.checking import DURATION, WHOLE, check_kind
 from drumline.sdk.definition import BatchSettings, Mode, define
-from drumline.sdk.options import BatchOptions, defaults_of, request_of
+from drumline.sdk.options import BatchOptions, DecoratorOptions, defaults_of, request_of
 from drumline.sdk.task import Submittable
 
 if TYPE_CHECKING:
@@ -33,13 +45,12 @@ class BatchTask(Submittable[[A], R], Generic[A, R]):
     def __init__(
         self, function: Callable[..., Any], app: "Drumline[Any]", settings: BatchSettings, options: BatchOptions
     ) -> None:
-        name = options.get("name")
-        others = {key: value for key, value in options.items() if key != "name"}
+        defaults = defaults_of(cast("DecoratorOptions", options))  # of which they are a part; it checks them
         definition = define(
             item_function(function),
-            name=name,
+            name=options.get("name"),
             mode=Mode.ASYNC if inspect.iscoroutinefunction(function) else Mode.THREAD,
-            defaults=defaults_of(others),  # type: ignore[arg-type]  # a part of what tasks take
+            defaults=defaults,
             batch=settings,
         )
         super().__init__(definition, app, request_of(definition.name, definition.defaults))
