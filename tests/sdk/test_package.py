@@ -54,7 +54,20 @@ def test_the_base_starts_the_embedded_mode_and_large_things_are_extras() -> None
 
     assert {"click", "starlette", "uvicorn", "httpx", "cryptography"} <= names
     assert not names & {"typst", "uvloop", "asyncpg", "redis", "confluent-kafka", "botocore", "opentelemetry-sdk"}
-    assert {"cli", "worker", "server", "pdf", "postgres", "redis", "kafka", "traces", "aws", "all"} == extras.keys()
+    assert {
+        "cli",
+        "worker",
+        "server",
+        "pdf",
+        "postgres",
+        "redis",
+        "kafka",
+        "traces",
+        "aws",
+        "django",
+        "keyring",
+        "all",
+    } == extras.keys()
 
 
 def test_every_supported_python_is_said_and_tested() -> None:

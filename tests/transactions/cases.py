@@ -155,7 +155,7 @@ def sqlalchemy_connection(url: str) -> Iterator[Blocking]:
 @contextmanager
 def django_(url: str) -> Iterator[Blocking]:
     _configure_django(url)
-    from django.db import connection, transaction  # type: ignore[import-untyped] # noqa: PLC0415
+    from django.db import connection, transaction  # noqa: PLC0415
 
     def execute(sql: str) -> None:
         with connection.cursor() as cursor:
@@ -258,7 +258,7 @@ def _with_driver(url: str, driver: str) -> str:
 def _configure_django(url: str) -> None:
     from urllib.parse import urlsplit  # noqa: PLC0415
 
-    from django.conf import settings  # type: ignore[import-untyped] # noqa: PLC0415
+    from django.conf import settings  # noqa: PLC0415
 
     parts = urlsplit(url)
     database: dict[str, object] = {"ENGINE": "django.db.backends.sqlite3", "NAME": url.removeprefix("sqlite:///")}

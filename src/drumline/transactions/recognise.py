@@ -77,8 +77,8 @@ def _of_django(given: Any) -> Any:
     """Return the driver's connection of Django's, inside `transaction.atomic`."""
     if _loaded("django.db") is None:
         return None
-    from django.db.backends.base.base import BaseDatabaseWrapper  # type: ignore[import-untyped] # noqa: PLC0415
-    from django.utils.connection import ConnectionProxy  # type: ignore[import-untyped] # noqa: PLC0415
+    from django.db.backends.base.base import BaseDatabaseWrapper  # noqa: PLC0415
+    from django.utils.connection import ConnectionProxy  # noqa: PLC0415
 
     if not isinstance(given, BaseDatabaseWrapper | ConnectionProxy):
         return None

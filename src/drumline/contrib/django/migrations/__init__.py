@@ -1,0 +1,1 @@
+"""Migrations of Django: they create no table."""
