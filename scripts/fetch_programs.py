@@ -61,6 +61,10 @@ PORCUPINE = ROOT / "tests" / "evidence" / "porcupine"
 MODULES = CACHE / "porcupine-1.3.1"
 """The modules that it is built from; named for the version in its go.mod."""
 
+CELERY = "5.7.0"
+CELERY_SOURCE = f"celery=={CELERY} --hash=sha256:6a5dfcf6662287204f009a02002b9e66c83d4105e47ebabdc7079108772fc6f0"
+"""The source distribution of Celery, for its own tests."""
+
 
 class FetchFailed(Exception):
     """Something could not be fetched; the text says why."""
@@ -128,9 +132,28 @@ def fetch_porcupine() -> None:
         (work / "modules").rename(MODULES)
 
 
+def fetch_celery() -> None:
+    """Fetch Celery's own integration tests from its source distribution, about 2 MB; Celery is not installed."""
+    with _work_folder() as work:
+        (work / "wanted.txt").write_text(CELERY_SOURCE, encoding="utf-8")
+        words = [*_pip(work), "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes"]
+        _run([*words, "--no-binary", "celery", "-r", str(work / "wanted.txt"), "--dest", str(work)])
+        (archive,) = work.glob("celery-*.tar.gz")
+        tests = work / "tests" / "t" / "integration"
+        tests.mkdir(parents=True)
+        (tests.parent / "__init__.py").touch()
+        with tarfile.open(archive) as source:
+            for member in source.getmembers():
+                folder, _, name = member.name.removeprefix(f"celery-{CELERY}/").rpartition("/")
+                content = source.extractfile(member) if name.endswith(".py") else None
+                if content is not None and (folder == "t/integration" or (folder, name) == ("t", "canvas_helpers.py")):
+                    (work / "tests" / folder / name).write_bytes(content.read())
+        (work / "tests").rename(CACHE / f"celery-{CELERY}")
+
+
 FETCHERS: Mapping[str, Callable[[], None]] = {
     "kafka": fetch_kafka, "tlc": fetch_tlc, "helm": fetch_helm, "node": fetch_node, "go": fetch_go,
-    "porcupine": fetch_porcupine,
+    "porcupine": fetch_porcupine, "celery": fetch_celery,
 }  # fmt: skip
 
 

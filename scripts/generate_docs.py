@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from celery_pages import celery_page
 from error_pages import error_pages
 from event_pages import event_schema, events_page
 from metric_pages import metrics_page
@@ -82,6 +83,7 @@ def main() -> None:
         PAGES / "metrics.md": metrics_page(),
         PAGES / "sdk.md": sdk_page(),
         PAGES / "testing.md": testing_page(),
+        PAGES / "celery-tests.md": celery_page(),
         PAGES / "http.md": http_page(PAGES / "http.md"),
         SCHEMAS / "event-1.json": event_schema(),
         TYPES: types_file(),

@@ -80,6 +80,7 @@ SECTIONS: Final = (
     _section(
         "Learn",
         ("docs", "docs:docs", "Show the documentation in a browser; it is part of the package."),
+        ("migrate-from", "migrate_from:app", "Report what of code for another queue works on Drumline."),
         ("help", "about:show_help", "Show the help of a command."),
         ("completion", "about:completion", "Print the completion script of a shell."),
         ("version", "about:version", "Print the version."),

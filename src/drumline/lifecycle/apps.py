@@ -35,7 +35,7 @@ def _load(target: str) -> list[App]:
     module = _import(target, *_module_of(place, target))
     if name:
         return [_named(module, name, target)]
-    apps = [value for value in vars(module).values() if isinstance(value, Drumline)]
+    apps = [app for value in tuple(vars(module).values()) if (app := _app_of(value)) is not None]
     if not apps:
         raise Invalid(f"{target} has no app: it needs a line such as `app = Drumline()`", field="app")
     return apps
@@ -75,13 +75,21 @@ def _import(target: str, name: str, folder: Path) -> ModuleType:
 
 def _named(module: ModuleType, name: str, target: str) -> App:
     value = getattr(module, name, None)
-    if isinstance(value, Drumline):
-        return value
+    if (app := _app_of(value)) is not None:
+        return app
     if value is not None:
         raise Invalid(f"{target}: {name} is a {type(value).__name__}, not an app", field="app")
     near = get_close_matches(name, vars(module), n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
     raise Invalid(f"{target}: {module.__name__} has no {name}{hint}", field="app")
+
+
+def _app_of(value: Any) -> App | None:
+    """Return an app, or the one behind an app with the interface of another queue (`drumline.compat`)."""
+    if isinstance(value, Drumline):
+        return value
+    behind = None if isinstance(value, type) else getattr(type(value), "__drumline_app__", None)
+    return None if behind is None else behind.__get__(value)
 
 
 def bind_apps(apps: Sequence[App], transport: Transport, settings: Settings) -> None:
