@@ -92,21 +92,21 @@ class Submissions:
         self._limits, self._quotas, self._secrets, self._types, _ = checks
         self._tracer = options.tracer
         self._retry = DEFAULT_TUNING.retry
-        self._batcher: Batcher[NewTask, SubmitAnswer] = Batcher(
+        self.batcher: Batcher[NewTask, SubmitAnswer] = Batcher(
             self._flush,
             name="submissions",
             largest=DEFAULT_TUNING.submit_batch,
             parallel=options.parallel,
             weights=BatchWeights(lambda task: len(task.payload), MOST_BYTES_WAITING),
         )
-        self._batcher.meter = options.metrics.batch.of("submissions")
-        self.storing: TaskStoring = self._batcher
+        self.batcher.meter = options.metrics.batch.of("submissions")
+        self.storing: TaskStoring = self.batcher
         """Where checked tasks go: to the store in batches, or where `shards` route them."""
 
     def tune(self, tuning: Tuning) -> None:
         """Go by other defaults and sizes from now on."""
         self._retry = tuning.retry
-        self._batcher.resize(tuning.submit_batch)
+        self.batcher.resize(tuning.submit_batch)
 
     async def prepare(self) -> None:
         """Have ready what the first task needs, so that it takes no longer than any other.
@@ -133,7 +133,8 @@ class Submissions:
             return submitted
 
     async def _submit(self, request: TaskRequest, rules: TypeRules, tenant: str) -> Submitted:
-        task_id = self._new_id(request, tenant)
+        key = placing_key(request)  # a task with a key is in the slot of its key, so that the key has one home
+        task_id = self._ids.next() if key is None else self._ids.next(slot_of_key(tenant, key))
         check = partial(
             accept,
             request,
@@ -156,11 +157,6 @@ class Submissions:
         if not isinstance(answer, Submitted):
             raise answer
         return answer
-
-    def _new_id(self, request: TaskRequest, tenant: str) -> TaskId:
-        """Return an id for a task: one with a key is in the slot of its key, so that the key has one home."""
-        key = placing_key(request)
-        return self._ids.next(None if key is None else slot_of_key(tenant, key))
 
     async def submit_many(
         self,

@@ -7,7 +7,7 @@ it may be stored.
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -18,7 +18,6 @@ from drumline.core.ids import IdSource
 from drumline.core.shard_map import SlotEntry
 from drumline.core.slots import ALL_OPEN, SLOTS, OpenSlots, slot_of
 from drumline.core.task import NewTask, SubmitAnswer, Submitted
-from drumline.engine.submit import TaskStoring
 from drumline.ports.shards import KnownKey
 from drumline.shards.shard_set import WAITS_FOR_MOVE, ShardSet
 
@@ -34,11 +33,12 @@ class TaskRouter:
     def __init__(self, shards: ShardSet, ids: IdSource) -> None:
         self._shards = shards
         self._ids = ids
+        self._directory = shards.directory.engine.submissions.batcher
         self._on_the_way: Counter[str] = Counter()
 
     async def join(self, task: NewTask, /) -> SubmitAnswer:
         """Store one task."""
-        stored = await (self._directory.join(task) if self._shards.is_lone else self._send_one(task))
+        stored = await (self._directory.joined(task) if self._shards.is_lone else self._send_one(task))
         if not isinstance(stored, Moved):
             return stored
         (answer,) = await self.join_each([task])
@@ -49,8 +49,15 @@ class TaskRouter:
     async def join_each(self, tasks: Iterable[NewTask], /) -> list[Answer]:
         """Store many; each has its own answer, in order."""
         answers: dict[int, Answer] = {}
-        tasks = list(tasks)
-        found = await (self._directory.join_each(tasks) if self._shards.is_lone else self._send_plain(tasks))
+        found: list[Answer] | None
+        if self._shards.is_lone:
+            # As they come: the first are being stored while the next are checked.
+            sent: list[NewTask] = []
+            found = await self._directory.join_each(_noted(tasks, sent))
+            tasks = sent
+        else:
+            tasks = list(tasks)
+            found = await self._send_plain(tasks)
         if found is not None:
             if not any(isinstance(answer, Unavailable) for answer in found):
                 return found
@@ -69,10 +76,6 @@ class TaskRouter:
         if refused and len(refused) == len(told):
             raise refused[0]  # nothing is known to be stored
         return told
-
-    @property
-    def _directory(self) -> TaskStoring:
-        return self._shards.directory.engine.submissions.storing
 
     async def _send_one(self, task: NewTask) -> SubmitAnswer:
         """Send a task to its shard if nothing else has to be asked before: at a fraction of what a list costs."""
@@ -199,3 +202,10 @@ def _repeated(task: NewTask, known: KnownKey) -> Answer:
     if known.fingerprint != task.fingerprint:
         return KeyReused(f"belongs to task {known.task}, which was submitted differently", field="idempotency_key")
     return Submitted(known.task, known.due_at, created=False)
+
+
+def _noted(tasks: Iterable[NewTask], sent: list[NewTask]) -> Iterator[NewTask]:
+    """Yield tasks, and note each as sent."""
+    for task in tasks:
+        sent.append(task)
+        yield task
