@@ -184,7 +184,7 @@ async def _measure(plan: Plan, system: System) -> dict[str, Any]:
     apis = [mb for name, mb in memory.items() if name.startswith("api")]
     return {
         "workers": plan.workers, "servers": len(plan.ports), "tasks_per_second": plan.rate,
-        "open_seconds": round(opened, 1),
+        "open_seconds": round(opened, 1), "opened_again": sum(each["refused"] for each in told),
         "submitted": submitter.submitted, "done": done,
         "idle": idle, "busy": busy, "claim_ms": claims, "beat_ms": percentiles(
             [ms for each in told for ms in each["beats"]]

@@ -131,6 +131,8 @@ class Fleet:
         self.beats: list[float] = []
         self.polls = 0
         self.done = 0
+        self.refused = 0
+        """Registrations that were sent again."""
 
     async def open(self, count: int, first: int = 0) -> None:
         """Register so many workers, some at a time."""
@@ -195,12 +197,23 @@ class Member:
         """Register, and beat from then on."""
         said = {"types": [{"name": "noop"}], "capacity": 4, "host": "fleet", "pid": self._number}
         await asyncio.gather(self._talks.connect(), self._polls.connect())
-        answer = await self._talks.ask(self._fleet.request("POST", SESSIONS, msgspec.json.encode(said)))
+        answer = await self._register(self._fleet.request("POST", SESSIONS, msgspec.json.encode(said)))
         self._path = f"{SESSIONS}/{msgspec.json.decode(answer)['session']}"
         body = msgspec.json.encode({"limit": 4, "wait": WAIT, "claim_id": "0" * 16})
         self._claim = self._fleet.request("POST", f"{self._path}/claim", body)
         self._idle_beat = self._fleet.request("POST", f"{self._path}/beat", b'{"held":[]}')
         self._beat_after(self._fleet.chance(0, BEAT_EVERY))
+
+    async def _register(self, request: bytes) -> bytes:
+        """Register, as the protocol says: what is answered with an error of the server is sent again after a second."""
+        while True:
+            try:
+                return await self._talks.ask(request)
+            except OSError as error:
+                if not str(error).startswith("503"):
+                    raise
+                self._fleet.refused += 1
+                await asyncio.sleep(AGAIN_SECONDS)
 
     async def close(self) -> None:
         """Leave in order; the connection of the polls is closed in the middle of one."""

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import gc
 import logging
 import socket
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from starlette.types import ASGIApp
 
 from drumline.api.accepting import Acceptor, allow_files, most_connections
 from drumline.api.addresses import Addresses
+from drumline.api.collector import PacedCollector
 from drumline.api.connections import Connections, Peer
 from drumline.api.http_protocol import LimitedHttpProtocol
 from drumline.api.refusals import Refusals
@@ -29,8 +29,6 @@ CHECK_EVERY: Final = 0.5
 CHECKED_AT_ONCE: Final = 500
 MOST_CHECKED: Final = 5_000
 """Connections checked in a second at most: of more, each is checked less often."""
-OBJECTS: Final = 50
-"""Objects that the garbage collector lets be made for each connection before it looks at them."""
 
 
 class Listener(NamedTuple):
@@ -49,7 +47,7 @@ class _Uvicorn(uvicorn.Server):
         self._connections = connections
         self._acceptors: list[Acceptor] = []
         self._checking: asyncio.Task[None] | None = None
-        self._threshold = gc.get_threshold()
+        self._collecting: asyncio.Task[None] | None = None
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -61,6 +59,7 @@ class _Uvicorn(uvicorn.Server):
         self.servers = []  # what the event loop would accept with
         self._acceptors = [Acceptor(listening, self._connections, self._protocol) for listening in sockets or ()]
         self._checking = asyncio.create_task(self._check(), name="api: time limits of connections")
+        self._collecting = asyncio.create_task(PacedCollector(self._connections).run(), name="api: garbage collector")
         self.started = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -73,7 +72,8 @@ class _Uvicorn(uvicorn.Server):
         finally:
             if self._checking is not None:
                 self._checking.cancel()
-            gc.set_threshold(*self._threshold)
+            if self._collecting is not None:
+                self._collecting.cancel()
 
     def _protocol(self, peer: Peer) -> asyncio.Protocol:
         return LimitedHttpProtocol(
@@ -83,22 +83,11 @@ class _Uvicorn(uvicorn.Server):
     async def _check(self) -> None:
         while True:
             await asyncio.sleep(max(CHECK_EVERY, len(self._connections) / MOST_CHECKED))
-            self._spare_collector()
             now = monotonic()
             for number, connection in enumerate(tuple(self._connections), 1):
                 connection.check(now)
                 if number % CHECKED_AT_ONCE == 0:  # thousands of them would keep requests waiting
                     await asyncio.sleep(0)
-
-    def _spare_collector(self) -> None:
-        """Let the garbage collector run the less often the more connections there are.
-
-        It goes through all that was made since it ran last and is still there: the requests of all workers that wait,
-        which were hundreds of thousands of objects and took it a second, and next to nothing of it is garbage.
-        """
-        first, *others = self._threshold
-        if first:  # else it is switched off
-            gc.set_threshold(first + OBJECTS * len(self._connections), *others)
 
 
 class Server:
