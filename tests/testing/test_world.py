@@ -76,6 +76,13 @@ def too_slow() -> None:
     time.sleep(60)
 
 
+@app.task(retries=0)
+async def connect(kind: str) -> None:
+    if kind == "program":
+        await asyncio.create_subprocess_exec("true")
+    await asyncio.open_connection("127.0.0.1", 9)
+
+
 @app.cron("30 9 * * *", tz="Europe/Berlin")
 def report(*, ctx: Context[None] = inject()) -> None:
     seen.append(ctx.fire_time)
@@ -375,6 +382,22 @@ def test_handles_come_as_their_tasks_end(world: World) -> None:
     assert world.now == datetime(2026, 1, 4, tzinfo=UTC)
 
 
+def test_a_batch_is_gathered_in_virtual_time(world: World) -> None:
+    del world
+    batched = Drumline("batched")
+
+    @batched.batch(max=10, within="1m")
+    def total(numbers: list[int]) -> list[int]:
+        seen.append(len(numbers))
+        return [number + 1 for number in numbers]
+
+    with simulated(batched) as inner:
+        handles = [total.submit(number) for number in range(3)]
+        assert [handle.result() for handle in handles] == [1, 2, 3]
+        assert seen == [3]
+        assert inner.now == datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
+
+
 def test_hooks_of_the_app_run(world: World) -> None:
     del world
     hooked = Drumline("hooked")
@@ -391,6 +414,13 @@ def test_hooks_of_the_app_run(world: World) -> None:
     with simulated(hooked):
         assert double.submit(2).result() == 4
     assert seen == [1]
+
+
+@pytest.mark.parametrize("kind", ["connection", "program"])
+def test_a_task_that_reaches_for_the_network_or_a_program_is_told(world: World, kind: str) -> None:
+    del world
+    with pytest.raises(TaskFailed, match="a world has no network and starts no programs"):
+        connect.submit(kind).result()
 
 
 def test_the_app_goes_back_to_where_it_submitted_before() -> None:

@@ -11,13 +11,15 @@ from msgspec.structs import replace
 from drumline.core.clock import Clock, to_datetime
 from drumline.core.session import TaskType
 from drumline.sdk.context import Context
-from drumline.sdk.definition import Mode, TaskDefinition
+from drumline.sdk.definition import BatchSettings, Mode, TaskDefinition
 from drumline.testing.world_loop import SimulatedCrash, left_loop
+from drumline.worker.executors.batch import BatchFunction
 from drumline.worker.executors.catalogue import App, AppState
-from drumline.worker.executors.executor import ExecutorCall
+from drumline.worker.executors.executor import Executor, ExecutorCall
 from drumline.worker.executors.function import AsyncFunction, bind_arguments, context_of, judge
 from drumline.worker.executors.hooked import HookedExecutor
 from drumline.worker.executors.registry import Executors
+from drumline.worker.executors.threads import Ran, Threads
 
 
 class Interruptions(Protocol):
@@ -85,6 +87,36 @@ class InPlaceFunction(WorldFunction):
                 raise judged from error
 
 
+class InPlaceThreads(Threads):
+    """Stands where a worker has threads: runs each function in place."""
+
+    def run(self, function: Callable[[], Any]) -> "asyncio.Future[Ran]":
+        """Run a function to its end; the future is done."""
+        future: asyncio.Future[Ran] = asyncio.get_running_loop().create_future()
+        with left_loop():
+            try:
+                ran = Ran(value=function())
+            except BaseException as error:  # noqa: BLE001 - it is user code's, and told to who waits for it
+                ran = Ran(error=error)
+        future.set_result(ran)
+        return future
+
+
+class WorldBatchFunction(BatchFunction):
+    """Calls a function of many items on the world's loop."""
+
+    def __init__(self, definition: TaskDefinition, settings: BatchSettings, *, interruptions: Interruptions) -> None:
+        super().__init__(definition, settings, InPlaceThreads())
+        self._interruptions = interruptions
+
+    async def execute(self, call: ExecutorCall) -> Any:
+        """Wait for the outcome of the task's item, unless it should fail."""
+        error = self._interruptions.failure_of(self._definition.name)
+        if error is not None:
+            raise judge(error, self._definition)
+        return await super().execute(call)
+
+
 def executors_of(apps: Sequence[App], *, clock: Clock, interruptions: Interruptions) -> Executors:
     """Return what a worker of a world runs: the functions of its apps."""
     executors = Executors()
@@ -96,8 +128,12 @@ def executors_of(apps: Sequence[App], *, clock: Clock, interruptions: Interrupti
             get_state = state.get
         around = tuple(app.hooks.around)
         for definition in app.registry:
-            kind = WorldFunction if definition.mode is Mode.ASYNC else InPlaceFunction
-            function = kind(definition, get_state, clock=clock, interruptions=interruptions)
+            function: Executor
+            if definition.batch is not None:
+                function = WorldBatchFunction(definition, definition.batch, interruptions=interruptions)
+            else:
+                kind = WorldFunction if definition.mode is Mode.ASYNC else InPlaceFunction
+                function = kind(definition, get_state, clock=clock, interruptions=interruptions)
             timeout = definition.defaults.timeout
             executors.add(
                 HookedExecutor(function, around) if around else function,

@@ -19,6 +19,13 @@ class SimulatedCrash(BaseException):
     """Raised in code of a simulated process that was killed, where that code cannot simply be left waiting."""
 
 
+class NoNetwork(RuntimeError):
+    """Raised when code in a world opens a connection or starts a program."""
+
+    def __init__(self) -> None:
+        super().__init__("a world has no network and starts no programs: let the test replace this by a fake")
+
+
 class WorldLoop(SimulatedLoop):
     """A simulated loop that a blocking call can run from anywhere, also from one of its own callbacks."""
 
@@ -93,6 +100,32 @@ class WorldLoop(SimulatedLoop):
         self._timer_cancelled_count = 0
         self._now = until
         self.skipped += seconds
+
+    # -- what a world does not have
+
+    async def create_connection(self, *_args: Any, **_options: Any) -> Any:
+        """Refuse to connect."""
+        raise NoNetwork
+
+    async def create_unix_connection(self, *_args: Any, **_options: Any) -> Any:
+        """Refuse to connect."""
+        raise NoNetwork
+
+    async def create_datagram_endpoint(self, *_args: Any, **_options: Any) -> Any:
+        """Refuse to send."""
+        raise NoNetwork
+
+    async def create_server(self, *_args: Any, **_options: Any) -> Any:
+        """Refuse to listen."""
+        raise NoNetwork
+
+    async def subprocess_exec(self, *_args: Any, **_options: Any) -> Any:
+        """Refuse to start a program."""
+        raise NoNetwork
+
+    async def subprocess_shell(self, *_args: Any, **_options: Any) -> Any:
+        """Refuse to start a program."""
+        raise NoNetwork
 
     # -- running
 
