@@ -41,7 +41,15 @@ if TYPE_CHECKING:
     from drumline.sdk.context import Context, current, inject
     from drumline.sdk.dag import Dag
     from drumline.sdk.definition import Mode
-    from drumline.sdk.errors import JobCancelled, JobFailed, NoServer, TaskCancelled, TaskFailed, WaitTimeout
+    from drumline.sdk.errors import (
+        JobCancelled,
+        JobFailed,
+        NoServer,
+        StepFailed,
+        TaskCancelled,
+        TaskFailed,
+        WaitTimeout,
+    )
     from drumline.sdk.handle import TaskHandle
     from drumline.sdk.job_handle import JobHandle
     from drumline.sdk.jobs import AttemptInfo, JobInfo, NodeInfo
@@ -94,6 +102,7 @@ __all__ = [
     "Singleton",
     "Snooze",
     "Status",
+    "StepFailed",
     "Task",
     "TaskAttemptInfo",
     "TaskCancelled",
@@ -132,7 +141,9 @@ _HOMES: Final = {
     "drumline.sdk.context": ("Context", "current", "inject"),
     "drumline.sdk.dag": ("Dag",),
     "drumline.sdk.definition": ("Mode",),
-    "drumline.sdk.errors": ("JobCancelled", "JobFailed", "NoServer", "TaskCancelled", "TaskFailed", "WaitTimeout"),
+    "drumline.sdk.errors": (
+        "JobCancelled", "JobFailed", "NoServer", "StepFailed", "TaskCancelled", "TaskFailed", "WaitTimeout",
+    ),
     "drumline.sdk.handle": ("TaskHandle",),
     "drumline.sdk.job_handle": ("JobHandle",),
     "drumline.sdk.jobs": ("AttemptInfo", "JobInfo", "NodeInfo"),

@@ -32,7 +32,9 @@ INFO = Info(version="1", longest_wait=0.01, longest_stream=0.01)
 MOST = 50 if os.environ.get("DRUMLINE_TEST_EXPLORE") else 5
 """Requests by chance for each operation, besides the seventy or so that lie at the bounds of what it takes."""
 
-SEPARATE = {"/api/v1/tasks/batch", "/api/v1/worker/sessions/{session}/settle"}
+SEPARATE = {
+    "/api/v1/tasks/batch", "/api/v1/worker/sessions/{session}/settle", "/api/v1/worker/sessions/{session}/records",
+}  # fmt: skip
 """Here each item is judged on its own: a bad one gets its problem inside a good answer."""
 UNSAYABLE = (
     "must be a whole number",  # JSON Schema takes 1.0 for an integer

@@ -8,7 +8,7 @@ from itertools import pairwise
 from tests.evidence.trace import Ending, Execution, Fault, Line, Note, Operation, Phase
 
 ENDED = frozenset({"COMPLETED", "FAILED", "CANCELLED", "SKIPPED"})
-SETTLED = frozenset({"completed", "retried", "failed", "cancelled", "snoozed"})
+SETTLED = frozenset({"completed", "retried", "failed", "cancelled", "snoozed", "parked"})
 SUBMISSIONS = frozenset({"submit", "submit_job"})
 ROUNDING = 0.05
 """Seconds by which the clocks of two accounts may differ."""

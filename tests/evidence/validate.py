@@ -24,7 +24,7 @@ STATES = {
     "COMPLETED": "completed", "FAILED": "failed", "CANCELLED": "cancelled", "PROCESSING": "running",
     "RUNNING": "running", "PENDING": "queued", "QUEUED": "queued", "BLOCKED": "queued",
 }  # fmt: skip
-OUTCOMES = {"snoozed": "retried"}
+OUTCOMES = {"snoozed": "retried", "parked": "retried"}
 """Outcomes that the specification has under another name: both queue the task again."""
 UNKNOWN = "unknown"
 MOST_ACTS = 3

@@ -11,7 +11,8 @@ from msgspec import Raw
 from drumline.core.attempt import ProgressNote
 from drumline.core.clock import Clock, ManualClock
 from drumline.core.codec import decode, encode
-from drumline.core.errors import Unavailable
+from drumline.core.durable import Answered, NewRecord, Record, RecordPage, WaitRequest
+from drumline.core.errors import DrumlineError, Unavailable
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.lease import Lease
 from drumline.core.session import Beat, BeatReply, SessionSpec, Stops
@@ -40,6 +41,7 @@ class Line:
         self.settled: list[list[Report]] = []
         self.claimed: list[int] = []
         self.told: list[list[ProgressNote]] = []
+        self.waits = self.pages = self.lose_answers = 0
 
     def _check(self) -> None:
         if self.is_cut:
@@ -81,6 +83,31 @@ class Line:
         near = [report for report in reports if report.lease.task not in self.away]
         answers = iter(await self._gateway.settle(near))
         return [next(answers) if report in near else Unavailable("its shard is away") for report in reports]
+
+    async def record(self, records: Sequence[NewRecord]) -> Sequence[Record | DrumlineError]:
+        self._check()
+        near = [new for new in records if new.lease.task not in self.away]
+        answers = iter(await self._gateway.record(near))
+        told = [next(answers) if new in near else Unavailable("its shard is away") for new in records]
+        self._lose()
+        return told
+
+    async def wait(self, request: WaitRequest) -> Answered | State | DrumlineError:
+        self._check()
+        self.waits += 1
+        answer = await self._gateway.wait(request)
+        self._lose()
+        return answer
+
+    async def records(self, lease: Lease, *, after: int) -> RecordPage:
+        self._check()
+        self.pages += 1
+        return await self._gateway.records(lease, after=after)
+
+    def _lose(self) -> None:
+        if self.lose_answers:
+            self.lose_answers -= 1
+            raise Unavailable("the answer was lost")
 
     async def append_log(self, chunks: Sequence[LogChunk]) -> Sequence[LogChunk]:
         self._check()

@@ -103,3 +103,15 @@ def raise_base(kind: str) -> None:
 @app.task(name="log-fields", process=True)
 def log_fields() -> None:
     logging.getLogger("child").info("paid", extra={"order": 7, "note": "with spaces"})
+
+
+@app.task(name="durable in a process", process=True, retries=0)
+def durable(folder: str, *, ctx: Context[None] = inject()) -> list[int]:
+    def effect() -> int:
+        with (Path(folder) / "effects").open("a") as file:
+            file.write("x")
+        return 7
+
+    first = ctx.blocking.step("effect", effect)
+    ctx.blocking.sleep("nap", hours=1)
+    return [first, ctx.blocking.step("second", lambda: first + 1)]

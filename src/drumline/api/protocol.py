@@ -114,6 +114,7 @@ async def open_session(call: ApiCall[RawOpenRequest, NoQuery]) -> Reply:
         wants_nonce=True,
         tells_stops=True,
         answers_partly=True,
+        keeps_records=True,
     )
     return Reply(encode(opened), 201)
 

@@ -25,10 +25,12 @@ from drumline.api import (
     sign_in,
     sign_in_with,
     stats,
+    steps,
     subscriptions,
     task_queries,
     tasks,
     tenants,
+    worker_records,
     workers,
 )
 from drumline.api.endpoint import Endpoint
@@ -38,6 +40,8 @@ from drumline.api.path_tree import PathNode
 OPERATIONS: tuple[Operation, ...] = (
     *tasks.OPERATIONS,
     *protocol.OPERATIONS,
+    *worker_records.OPERATIONS,
+    *steps.OPERATIONS,
     *outputs.OPERATIONS,
     *jobs.OPERATIONS,
     *schedules.OPERATIONS,

@@ -11,6 +11,8 @@ from drumline.cli.describing import print_task
 from drumline.cli.options import Fields, Limit, Statuses, Tag, TaskId
 from drumline.cli.output import Form, say
 from drumline.cli.parameters import Argument, Option
+from drumline.cli.steps import COLUMNS as STEP_COLUMNS
+from drumline.cli.steps import timeline
 from drumline.cli.submitting import submit
 from drumline.cli.tables import Column, relative, size
 from drumline.cli.task_acts import Name, Queue, cancel, reschedule, retry
@@ -97,6 +99,12 @@ def download(
 def why(client: "ApiClient", id: TaskId) -> Any:
     """Show why a task is not running."""
     return client.get(f"/tasks/{id}/why")
+
+
+@list_command(app, "steps", STEP_COLUMNS, empty="The task has recorded nothing, and waits for nothing.")
+def steps(client: "ApiClient", id: TaskId, limit: Limit = 1000) -> Any:
+    """List what a durable task has done, and what it waits for."""
+    return timeline(client, id, limit)
 
 
 @list_command(

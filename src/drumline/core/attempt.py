@@ -27,6 +27,7 @@ class AttemptOutcome(IntEnum):
     SNOOZED = 11
     RELEASED = 12
     CRASHED = 13
+    PARKED = 14
 
     @property
     def word(self) -> str:
@@ -40,6 +41,7 @@ OUTCOME_OF: Final[Mapping[Act, AttemptOutcome]] = MappingProxyType(
         Act.BACK_OFF: AttemptOutcome.RETRIED,
         Act.FAIL: AttemptOutcome.FAILED,
         Act.SNOOZE: AttemptOutcome.SNOOZED,
+        Act.PARK: AttemptOutcome.PARKED,
         Act.RELEASE: AttemptOutcome.RELEASED,
         Act.REAP: AttemptOutcome.CRASHED,
         Act.STOP: AttemptOutcome.CANCELLED,

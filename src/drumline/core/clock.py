@@ -17,6 +17,8 @@ Instant = NewType("Instant", int)
 
 LATEST = Instant(253_402_300_799_999)
 """The last millisecond of the year 9999: nothing can be scheduled after it."""
+NEVER = LATEST
+"""When a task is due that waits for something other than a time. It is shown as no time at all."""
 
 
 class Clock(Protocol):

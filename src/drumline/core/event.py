@@ -42,6 +42,7 @@ _TYPE_OF: Final = {
     Act.BACK_OFF: "drumline.task.retried",
     Act.FAIL: TASK_FAILED,
     Act.SNOOZE: "drumline.task.snoozed",
+    Act.PARK: "drumline.task.parked",
     Act.RELEASE: "drumline.task.released",
     Act.REAP: "drumline.task.reaped",
     Act.STOP: TASK_CANCELLED,

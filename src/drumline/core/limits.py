@@ -46,6 +46,10 @@ class Limits(Struct, frozen=True, kw_only=True):
     """What the open sessions of a tenant's workers say of themselves, together."""
     error: int = 64 * 1024
     """Message and traceback of one failure."""
+    records: int = 10_000
+    """Records of one durable task."""
+    record_bytes: int = 16 * 1024 * 1024
+    """Bytes of all records of one durable task."""
     page: int = 1000
     """Items in one page of a list."""
 

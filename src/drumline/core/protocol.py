@@ -14,6 +14,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType, convert, structs
 
 from drumline.core.attempt import ProgressNote, progress_of
 from drumline.core.clock import moment_of, to_instant
+from drumline.core.durable import NO_RECORDS
 from drumline.core.errors import Invalid
 from drumline.core.field_schema import LINE_PATTERN, QUEUE, WAIT, Schema, about, given
 from drumline.core.ids import TaskId, parse_task_id
@@ -21,6 +22,7 @@ from drumline.core.lease import Lease
 from drumline.core.names import LONGEST_NAME
 from drumline.core.outcome import ErrorInfo, Failed, Outcome, Released, Snoozed, Stopped, Succeeded
 from drumline.core.problem import Problem
+from drumline.core.record_body import RecordPageBody, page_body, page_of
 from drumline.core.retry import DEFAULT_BACKOFF, Backoff
 from drumline.core.session import BeatReply, SessionSpec, TaskType
 from drumline.core.state import State
@@ -82,7 +84,8 @@ class OpenBody(View, frozen=True, kw_only=True):
     With `wants_held` the worker serves several tenants: claims should say how many tasks of each it holds. With
     `wants_nonce` pieces of logs should have the nonce of their lease; servers that do not say so refuse the field.
     With `tells_stops` the server can be asked which attempts should stop. With `answers_partly` reports and pieces of
-    logs may be sent with `partial`; servers that do not say so refuse the field.
+    logs may be sent with `partial`; servers that do not say so refuse the field. With `keeps_records` the server keeps
+    records of durable tasks.
     """
 
     session: WorkerIdText
@@ -92,6 +95,7 @@ class OpenBody(View, frozen=True, kw_only=True):
     wants_nonce: bool = False
     tells_stops: bool = False
     answers_partly: bool = False
+    keeps_records: bool = False
 
 
 class ClaimRequestBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -131,6 +135,10 @@ class ClaimedBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The fire time that it is for, if a schedule made it."""
     traceparent: str | None = None
     """The span that submitted it, if that was traced: the parent of what the worker does."""
+    recorded: int = 0
+    """The `seq` of its last record, if it has any: a durable task that has run before."""
+    records: RecordPageBody | None = None
+    """The first of its records; where there are more, or it is absent, they can be asked for."""
 
 
 class ClaimBody(Struct, frozen=True):
@@ -350,10 +358,11 @@ def claimed_body(task: ClaimedTask) -> ClaimedBody:
     """Return a claimed task as JSON carries it."""
     options = task.options
     tenant = UNSET if task.tenant == DEFAULT_TENANT else task.tenant
+    records = page_body(task.records) if task.recorded else None
     if options is DEFAULT_OPTIONS:
         return ClaimedBody(
             lease=lease_body(task.lease), name=task.name, queue=task.queue, payload=task.payload,
-            attempt=task.attempt, priority=task.priority, tenant=tenant,
+            attempt=task.attempt, priority=task.priority, tenant=tenant, recorded=task.recorded, records=records,
         )  # fmt: skip
     return ClaimedBody(
         lease=lease_body(task.lease), name=task.name, queue=task.queue, payload=task.payload,
@@ -362,6 +371,7 @@ def claimed_body(task: ClaimedTask) -> ClaimedBody:
         timeout=None if options.timeout_ms is None else options.timeout_ms / 1000,
         tags=options.tags, notify=tuple(notify_body(target) for target in options.notify),
         fire_time=None if options.fire_time is None else moment_of(options.fire_time), traceparent=options.trace,
+        recorded=task.recorded, records=records,
     )  # fmt: skip
 
 
@@ -385,6 +395,8 @@ def claimed_task(body: ClaimedBody) -> ClaimedTask:
         priority=body.priority,
         tenant=body.tenant or DEFAULT_TENANT,
         options=options,
+        recorded=body.recorded,
+        records=NO_RECORDS if body.records is None else page_of(body.records),
     )
 
 

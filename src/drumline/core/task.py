@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from drumline.core.clock import Instant, to_instant
 from drumline.core.codec import check_bounds, decode, encode, encode_canonical, read_json
 from drumline.core.collapse import TIMED, Collapse, CollapseRule, accept_collapse, collapse_key
+from drumline.core.durable import NO_RECORDS, RecordPage
 from drumline.core.duration import millis, parse_duration, parse_expires
 from drumline.core.errors import Invalid, KeyReused, Moved
 from drumline.core.field_schema import (
@@ -247,6 +248,10 @@ class ClaimedTask(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     priority: int = 0
     tenant: str = DEFAULT_TENANT
     options: TaskOptions = DEFAULT_OPTIONS
+    recorded: int = 0
+    """The number of its last record, if it has any."""
+    records: RecordPage = NO_RECORDS
+    """The first of its records, as many as the claim had room for."""
 
 
 class TaskView(Struct, frozen=True, kw_only=True):

@@ -90,7 +90,8 @@ class PublicExecution(View, Generic[Time], frozen=True, kw_only=True):
     epoch: int
     """Rises with each execution of the task; `attempt` counts those that matter for retries."""
     outcome: OutcomeWord
-    """`running`, `completed`, `failed`, `cancelled`, `skipped`, `retried`, `snoozed`, `released` or `crashed`."""
+    """`running`, `completed`, `failed`, `cancelled`, `skipped`, `retried`, `snoozed`, `parked`, `released` or
+    `crashed`."""
     worker: WorkerIdText | None = None
     started_at: Time | None = None
     """None if it ended without having begun: a task that was skipped, or cancelled while it waited."""

@@ -4,7 +4,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from drumline.core.clock import Instant
+from drumline.core.clock import Instant, moment_of
+from drumline.core.durable import WaitKind, WaitView
 from drumline.core.flow import FlowLimit, LimitUse, Use, free_at, room_in
 from drumline.core.session import SessionView
 from drumline.core.state import TERMINAL, State
@@ -23,6 +24,7 @@ class Cause(StrEnum):
     RUNNING = "running"
     STOPPING = "stopping"
     DEPENDENCY = "dependency"
+    WAITING = "waiting"
     SCHEDULED = "scheduled"
     BACKING_OFF = "backing_off"
     QUEUE_PAUSED = "queue_paused"
@@ -64,6 +66,8 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     waits_for: tuple[str, ...] = ()
     """The keys of the tasks of its job that it waits for."""
     waits_for_jobs: int = 0
+    waits: tuple[WaitView, ...] = ()
+    """What its last attempt, being durable, waits for."""
 
 
 def explain(task: TaskView, around: Surroundings) -> tuple[WaitReason, ...]:
@@ -78,6 +82,8 @@ def explain(task: TaskView, around: Surroundings) -> tuple[WaitReason, ...]:
         return (_running(task),)
     if task.state is State.BLOCKED:
         return (_dependency(around),)
+    if around.waits and not task.failures:  # what else would keep it from running may have changed when it is due
+        return tuple(_wait(each) for each in around.waits)
     reasons = [*_time(task, around), *_pause(task, around), *_limits(around), *_workers(task, around)]
     return (*(reasons or (_turn(around),)), *_expiry(task))
 
@@ -116,6 +122,18 @@ def _time(task: TaskView, around: Surroundings) -> list[WaitReason]:
         text = f"attempt {task.attempt} failed; it is tried again when its backoff is over"
         return [WaitReason(cause=Cause.BACKING_OFF, text=text, until=task.due_at)]
     return [WaitReason(cause=Cause.SCHEDULED, text="it is due later", until=task.due_at)]
+
+
+def _wait(wait: WaitView) -> WaitReason:
+    """Return what a durable task waits for."""
+    of = f", {wait.key!r}" if wait.key else ""
+    texts = {
+        WaitKind.SLEEP: f"it sleeps ({wait.name!r}{of})",
+        WaitKind.RETRY: f"its step {wait.name!r}{of} failed, and is tried again",
+        WaitKind.PERSON: f"it waits for a person who runs code that can read it, and reschedules it: {wait.reason}",
+    }
+    text = f"{texts[wait.kind]}, since {moment_of(wait.since)}"
+    return WaitReason(cause=Cause.WAITING, text=text, until=wait.until)
 
 
 def _pause(task: TaskView, around: Surroundings) -> list[WaitReason]:

@@ -17,6 +17,7 @@ from drumline.engine.control import TaskControl
 from drumline.engine.counts import TaskCounts
 from drumline.engine.dead_letters import DeadLetterService
 from drumline.engine.deliveries import DeliveryService
+from drumline.engine.durable import DurableService
 from drumline.engine.effects import EffectFollower
 from drumline.engine.expiry import ExpiredClaims
 from drumline.engine.feed import EventFeed, Feed
@@ -79,12 +80,14 @@ class Engine:
         self._offers = Offers(queue, self._waiters, self.flow)
         self.effects = EffectFollower(store.jobs, self._offers, self._endings, self.notes)
         self.settlements = Settlements(store, self.effects, self.flow, random=random.random, options=options)
+        self.durable = DurableService(store, self.settlements, options=options)
         self.claims = Claims(
             store,
             Dispatch(queue, self._waiters, Shares(store.tenants, clock=clock), self.flow),
             (
                 ExpiredClaims(store.expiry, self.settlements, clock=clock).cancel,
                 JobInputs(store.jobs, self.settlements, limits=limits).fill,
+                self.durable.fill,
             ),
             self.settlements,
             new_nonce=lambda: random.getrandbits(63),

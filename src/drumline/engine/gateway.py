@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from drumline.core.attempt import ProgressNote
-from drumline.core.errors import Fenced, Invalid, NotFound
+from drumline.core.durable import Answered, NewRecord, Record, RecordPage, WaitRequest
+from drumline.core.errors import DrumlineError, Fenced, Invalid, NotFound
 from drumline.core.ids import SessionId
 from drumline.core.lease import Lease
 from drumline.core.session import Beat, BeatReply, SessionSpec, Stops
@@ -86,6 +87,22 @@ class LocalGateway:
     async def settle(self, reports: Sequence[Report]) -> list[State | Fenced]:
         """Report ends of attempts."""
         return await self._engine.settlements.settle(reports)
+
+    async def record(self, records: Sequence[NewRecord]) -> Sequence[Record | DrumlineError]:
+        """Write records of durable tasks."""
+        return await self._engine.durable.record(records)
+
+    async def join_records(self, records: Sequence[NewRecord]) -> Sequence[Record | DrumlineError]:
+        """Write records of durable tasks, together with those of other workers that come at the same time."""
+        return await self._engine.durable.join(records)
+
+    async def wait(self, request: WaitRequest) -> Answered | State | DrumlineError:
+        """Answer what an attempt waits for, or end the attempt; returns the task's state then."""
+        return await self._engine.durable.wait(request)
+
+    async def records(self, lease: Lease, *, after: int) -> RecordPage:
+        """Return records of a task after a place, or raise `Fenced`."""
+        return await self._engine.durable.records(lease, after=after)
 
     async def append_log(self, chunks: Sequence[LogChunk]) -> Sequence[LogChunk]:
         """Keep log output."""

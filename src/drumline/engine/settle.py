@@ -81,10 +81,14 @@ class Settlements:
         """Record settlements that are decided, and follow what they lead to."""
         settlements = self.leases.with_jobs(settlements)
         answers = await self._store.settle(settlements)
+        self.followed(settlements, answers)
+        return answers
+
+    def followed(self, settlements: Sequence[Settlement], answers: Sequence[Settled | Fenced]) -> None:
+        """Follow what recorded settlements lead to. Returns at once."""
         self.effects.settled(settlements, answers)
         if queues := self.leases.take_limited(settlements):
             self._flow.freed(queues)
-        return answers
 
     def release(self, tasks: Sequence[ClaimedTask]) -> None:
         """Queue leased tasks again that no worker has begun; the attempts do not count. Returns at once."""

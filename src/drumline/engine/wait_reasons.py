@@ -1,6 +1,7 @@
 """Finding out why a task is not running: what stands around it, looked up only where it can matter."""
 
 from drumline.core.clock import Instant
+from drumline.core.durable import WaitView
 from drumline.core.errors import NotFound
 from drumline.core.ids import TaskId
 from drumline.core.state import State
@@ -30,6 +31,9 @@ class WaitReasons:
             return await self._family(view, now, tenant)
         if view.state is not State.QUEUED:
             return Surroundings(now=now)
+        waits = await self._waits(view, now, tenant)
+        if waits:
+            return Surroundings(now=now, waits=waits)
         return Surroundings(
             now=now,
             sessions=tuple(await self._store.sessions.sessions(tenant=tenant)),
@@ -38,6 +42,13 @@ class WaitReasons:
             limits=tuple(await self._store.limits.limit_uses(view.id, tenant=tenant)),
             ahead=await self._store.queries.count_ahead(view, limit=MOST_AHEAD),
         )
+
+    async def _waits(self, view: TaskView, now: Instant, tenant: str | None) -> tuple[WaitView, ...]:
+        """Return what a durable task waits for that is not due."""
+        if view.due_at is not None and view.due_at <= now:
+            return ()
+        found = await self._store.durable.steps(view.id, after=0, limit=1, tenant=tenant)
+        return () if isinstance(found, NotFound) else found.waits
 
     async def _pause(self, lane: Lane) -> str | None:
         # The list of queues counts all that waits: it is asked for only where its reason is wanted.

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from msgspec import Raw, Struct
 
-from drumline.core.clock import Instant
+from drumline.core.clock import NEVER, Instant
 from drumline.core.dead_letter import FailureCause
 from drumline.core.errors import Fenced
 from drumline.core.fair_shares import Share
@@ -66,6 +66,8 @@ class Settlement(Struct, frozen=True, kw_only=True, gc=False):
     act: Act
     delay_ms: int = 0
     """For `back_off` and `snooze`: how far from now the task is due again."""
+    due_at: Instant = NEVER
+    """For `park`: when the task is due again."""
     result: Raw | None = None
     error: ErrorInfo | None = None
     job: JobId | None = None
@@ -107,6 +109,7 @@ class Executing(Protocol):
 
         Accepted only from the task's current lease, so a late worker can never overwrite a newer attempt. The
         same settlement repeated gets the first answer again. An act that would queue a task whose cancellation
-        was asked for ends it as cancelled. `release` and `snooze` give the attempt number back.
+        was asked for ends it as cancelled. `release`, `snooze` and `park` give the
+        attempt number back.
         """
         ...

@@ -7,7 +7,8 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from drumline.core.attempt import ProgressNote
-from drumline.core.errors import Fenced, Unavailable
+from drumline.core.durable import Answered, NewRecord, Record, RecordPage, WaitRequest
+from drumline.core.errors import DrumlineError, Fenced, Unavailable
 from drumline.core.ids import SessionId
 from drumline.core.lease import Lease
 from drumline.core.outcome import Outcome, Succeeded
@@ -84,6 +85,25 @@ class Gateway(Protocol):
         """
         ...
 
+    async def record(self, records: Sequence[NewRecord]) -> Sequence[Record | DrumlineError]:
+        """Write records of durable tasks; the answer is what is recorded under the name, or why it is not written.
+
+        `Fenced` for a lease that is not current, `QuotaExceeded` for a task that has too many, `Unavailable` where
+        the task's shard is away: then nothing was recorded, send it again.
+        """
+        ...
+
+    async def wait(self, request: WaitRequest) -> Answered | State | DrumlineError | None:
+        """Answer what an attempt waits for, or end the attempt; the answer is the task's state then.
+
+        None is a state that only a later version knows. `Fenced` for a lease that is not current.
+        """
+        ...
+
+    async def records(self, lease: Lease, *, after: int) -> RecordPage:
+        """Return records of a task after a place, or raise `Fenced`."""
+        ...
+
     async def append_log(self, chunks: Sequence[LogChunk]) -> Sequence[LogChunk]:
         """Keep log output; return the pieces of tasks that cannot be reached now, to be sent again."""
         ...
@@ -135,6 +155,10 @@ class ServerGateway(Gateway, Protocol):
 
     def note_held(self, session: SessionId, held: Mapping[str, int]) -> None:
         """Note how many tasks of each tenant a worker says it holds."""
+        ...
+
+    async def join_records(self, records: Sequence[NewRecord]) -> Sequence[Record | DrumlineError]:
+        """Write records of durable tasks, together with those of other workers that come at the same time."""
         ...
 
     async def join(self, reports: Sequence[Report]) -> Sequence[Acknowledged]:

@@ -24,6 +24,7 @@ from drumline.ports.collapsing import Collapsing
 from drumline.ports.control import Change, Controlling
 from drumline.ports.dead_letters import DeadLetters
 from drumline.ports.drain import Drainage
+from drumline.ports.durable import DurableTasks
 from drumline.ports.execution import Claim, ClaimRequest, Executing, LeaseState, Settled, Settlement
 from drumline.ports.expiry import Expiry
 from drumline.ports.flow import FlowLimitStore
@@ -192,6 +193,11 @@ class Store(
     @property
     def sessions(self) -> Sessions:
         """Workers, and the leases that they hold."""
+        ...
+
+    @property
+    def durable(self) -> DurableTasks:
+        """Records of durable tasks, and what they wait for."""
         ...
 
     @property

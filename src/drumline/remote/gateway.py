@@ -13,7 +13,17 @@ import httpx
 from drumline._version import __version__
 from drumline.core.attempt import ProgressNote
 from drumline.core.codec import decode, encode
-from drumline.core.errors import Fenced, Invalid, NotFound, Unavailable
+from drumline.core.durable import Answered, NewRecord, Record, RecordPage, WaitRequest
+from drumline.core.durable_protocol import (
+    RecordAnswers,
+    RecordRequest,
+    WaitedBody,
+    answered_of,
+    new_record_body,
+    page_request,
+    wait_request_body,
+)
+from drumline.core.errors import Conflict, DrumlineError, Fenced, Invalid, NotFound, QuotaExceeded, Unavailable
 from drumline.core.ids import SessionId, parse_session_id, session_text
 from drumline.core.lease import Lease
 from drumline.core.outcome import Succeeded
@@ -46,8 +56,10 @@ from drumline.core.protocol import (
     report_body,
     state_of,
 )
+from drumline.core.record_body import RecordPageBody, page_of, record_of
 from drumline.core.runtime_config import NO_CONFIG, RuntimeConfig
 from drumline.core.session import Beat, BeatReply, SessionSpec, Stops
+from drumline.core.state import State
 from drumline.core.task import ClaimedTask
 from drumline.outbound.bodies import read_body
 from drumline.outbound.no_cookies import no_cookies
@@ -97,6 +109,10 @@ class RemoteGateway:
         out among tenants; `nonce` of pieces of logs; `partial` of reports and logs."""
         self._tells_stops = False
         """Whether the server can be asked which attempts should stop."""
+        self._answers_partly = False
+        """Whether the server takes `partial`; an older one refuses the field."""
+        self._keeps_records = False
+        """Whether the server keeps records of durable tasks."""
         self.config_version = 0
         """The version of the runtime configuration that the servers last told of."""
         self._unanswered: dict[SessionId, str] = {}
@@ -119,6 +135,8 @@ class RemoteGateway:
         taken = {"held": opened.wants_held, "nonce": opened.wants_nonce, "partial": opened.answers_partly}
         self._extras = {field for field, is_taken in taken.items() if is_taken}
         self._tells_stops = opened.tells_stops
+        self._answers_partly = opened.answers_partly
+        self._keeps_records = opened.keeps_records
         return self._session
 
     async def claim(
@@ -198,6 +216,35 @@ class RemoteGateway:
 
             answers += [self._acknowledged(body) for body in (await self._as_understood(ask)).reports]
         return answers
+
+    async def record(self, records: Sequence[NewRecord]) -> list[Record | DrumlineError]:
+        """Write records of durable tasks."""
+        self._check_keeps_records()
+        path = self._path(self._session, "records")
+        answers: list[Record | DrumlineError] = []
+        for part in parted(records, lambda new: 500 + len(new.value), most=MOST_SENT):
+            request = RecordRequest([new_record_body(new) for new in part])
+            answer = await self._ask("POST", path, RecordAnswers, request)
+            answers += [each.error.error() if each.error else record_of(each.record) for each in answer.records]  # type: ignore[arg-type]  # one of them is there
+        return answers
+
+    async def wait(self, request: WaitRequest) -> Answered | State | DrumlineError | None:
+        """Answer what an attempt waits for, or end the attempt; returns the task's state then."""
+        self._check_keeps_records()
+        try:
+            waited = await self._ask("POST", self._path(self._session, "waits"), WaitedBody, wait_request_body(request))
+        except (Fenced, QuotaExceeded) as error:
+            return error
+        return state_of(waited.state) if waited.state else answered_of(waited)
+
+    async def records(self, lease: Lease, *, after: int) -> RecordPage:
+        """Return records of a task after a place, or raise `Fenced`."""
+        path = self._path(self._session, "records", "list")
+        return page_of(await self._ask("POST", path, RecordPageBody, page_request(lease, after)))
+
+    def _check_keeps_records(self) -> None:
+        if not self._keeps_records:
+            raise Conflict("the server does not keep records of durable tasks: it is of an earlier version")
 
     async def append_log(self, chunks: Sequence[LogChunk]) -> list[LogChunk]:
         """Keep log output; return the pieces of tasks that cannot be reached now."""

@@ -17,9 +17,9 @@ from msgspec import Raw
 
 from drumline.core.codec import explain
 from drumline.core.errors import Invalid
-from drumline.sdk.context import Injected
 from drumline.sdk.finite import refuse_not_finite
 from drumline.sdk.hooks import decode_hook, encode_hook, readable_hint, schema_hook
+from drumline.sdk.injection import Injected
 from drumline.sdk.secret import WORD, SecretName, settled
 
 _PLAIN: Final = (type(None), bool, int, float, str, bytes)

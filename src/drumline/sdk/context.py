@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from msgspec import Struct
 
 from drumline.core.current_attempt import CURRENT_ATTEMPT
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
+from drumline.sdk.durable import BlockingCalls, DurableCalls, DurableContext
+from drumline.sdk.injection import Injected
 from drumline.sdk.signals import Cancelled
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ def _unchanged(result: bytes) -> bytes:
     return result
 
 
-class Context(Struct, Generic[StateT], frozen=True, kw_only=True):
+class Context(Struct, DurableContext, Generic[StateT], frozen=True, kw_only=True):
     """One attempt of a task, from the inside.
 
     Only `id` and `state` must be given, so that a test can call a task with a context of its own.
@@ -72,6 +74,10 @@ class Context(Struct, Generic[StateT], frozen=True, kw_only=True):
     """The worker's callback behind `settling`: returns a result as it is stored, or raises why it cannot be."""
     lease: Lease | None = None
     """The attempt's right to settle its task; none in a context that a test has made."""
+    on_durable: Callable[[], DurableCalls] | None = None
+    """The worker's callback behind durable calls of async functions; without a worker steps run, waits are over."""
+    on_blocking: Callable[[], BlockingCalls] | None = None
+    """The worker's callback behind durable calls of other functions."""
 
     def __repr__(self) -> str:
         return f"<Context of task {self.id}, attempt {self.attempt}>"
@@ -143,15 +149,6 @@ def activated(context: Context[Any]) -> Iterator[None]:
         yield
     finally:
         _ACTIVATED.reset(token)
-
-
-class Injected:
-    """The default of a parameter that the worker fills; using it unfilled says what to do."""
-
-    def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__"):  # so that inspect, copy and friends see a plain object
-            raise AttributeError(name)
-        raise RuntimeError(f"this parameter is filled by a worker; outside of one pass it yourself to use .{name}")
 
 
 _INJECTED: Final = Injected()

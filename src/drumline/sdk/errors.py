@@ -3,6 +3,7 @@
 DrumlineError
 ├── TaskFailed       the task failed for good; carries the remote error
 ├── TaskCancelled    the task was cancelled or skipped, so there will be no result
+├── StepFailed       a step of a durable task has failed, with no tries left
 ├── JobFailed        a task of the job failed for good, or a job that it depends on did not complete
 ├── JobCancelled     the job was cancelled
 ├── WaitTimeout      only the waiting ended; the task or job lives on                (a `TimeoutError` too)
@@ -43,6 +44,27 @@ class TaskFailed(DrumlineError):
 
     def __reduce__(self) -> tuple[Any, ...]:  # so that it can cross to another process
         return type(self), (self.task, self._error)
+
+
+class StepFailed(DrumlineError):
+    """A step of a durable task failed, and has no tries left: `kind` and `remote_message` say how.
+
+    It is recorded: each time that the task runs, the step raises it again. An operator's retry lets it be tried anew.
+    """
+
+    code = "step_failed"
+
+    def __init__(self, step: str, key: str, error: ErrorInfo) -> None:
+        of = f" ({key})" if key else ""
+        super().__init__(f"step {step!r}{of} failed: {error.kind}: {error.message}")
+        self.step = step
+        self.key = key
+        self.kind = error.kind
+        self.remote_message = error.message
+        self._error = error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.step, self.key, self._error)
 
 
 class TaskCancelled(DrumlineError):

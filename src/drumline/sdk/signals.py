@@ -47,3 +47,11 @@ class Cancelled(BaseException):
 
     Like `asyncio.CancelledError` it is no `Exception`, so that a task's own `except Exception` lets it through.
     """
+
+
+class Parked(BaseException):
+    """The attempt of a durable task has ended, because it has nothing to do but wait; its function is left here.
+
+    It is no `Exception`, so that a task's own `except Exception` lets it through. What a task does in `finally` is done
+    each time that it begins to wait.
+    """

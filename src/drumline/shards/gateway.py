@@ -12,10 +12,12 @@ from typing import Any, Final, TypeVar
 from msgspec.structs import replace
 
 from drumline.core.attempt import ProgressNote
+from drumline.core.durable import Answered, NewRecord, Record, RecordPage, WaitRequest
 from drumline.core.errors import DrumlineError, Fenced, NotFound, Overloaded, Unavailable
 from drumline.core.ids import SessionId, TaskId, session_text
 from drumline.core.lease import Lease
 from drumline.core.session import Beat, BeatReply, SessionSpec, Stops
+from drumline.core.state import State
 from drumline.core.task import ClaimedTask
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import NOTHING_HELD, Acknowledged, Report
@@ -214,6 +216,26 @@ class ShardedGateway:
             return await self._lone.join(reports)
         return await self._settled(reports, lambda shard, part: LocalGateway(shard.engine).join(part))
 
+    async def record(self, records: Sequence[NewRecord]) -> Sequence[Record | DrumlineError]:
+        """Write records of durable tasks; those whose shard is away are answered with `Unavailable`."""
+        if self._shards.is_lone:
+            return await self._lone.record(records)
+        return await self._recorded(records, lambda shard, part: LocalGateway(shard.engine).record(part))
+
+    async def join_records(self, records: Sequence[NewRecord]) -> Sequence[Record | DrumlineError]:
+        """Write records of durable tasks, together with those of other workers that come at the same time."""
+        if self._shards.is_lone:
+            return await self._lone.join_records(records)
+        return await self._recorded(records, lambda shard, part: LocalGateway(shard.engine).join_records(part))
+
+    async def wait(self, request: WaitRequest) -> Answered | State | DrumlineError:
+        """Answer what an attempt waits for, or end the attempt; returns the task's state then."""
+        return await LocalGateway((await self._home(request.lease)).engine).wait(request)
+
+    async def records(self, lease: Lease, *, after: int) -> RecordPage:
+        """Return records of a task after a place, or raise `Fenced`."""
+        return await LocalGateway((await self._home(lease)).engine).records(lease, after=after)
+
     async def append_log(self, chunks: Sequence[LogChunk]) -> Sequence[LogChunk]:
         """Keep log output; return the pieces whose shard is away."""
         if self._shards.is_lone:
@@ -245,6 +267,25 @@ class ShardedGateway:
         """Return the secrets that a task refers to, by name; None if it has none."""
         (name,) = await self._homes.of([lease])
         return await LocalGateway(self._shards.named(name).engine).reveal(lease)
+
+    async def _home(self, lease: Lease) -> Shard:
+        """Return the shard that holds a lease."""
+        (name,) = await self._homes.of([lease])
+        return self._shards.named(name)
+
+    async def _recorded(
+        self,
+        records: Sequence[NewRecord],
+        record: Callable[[Shard, Sequence[NewRecord]], Awaitable[Sequence[Record | DrumlineError]]],
+    ) -> list[Record | DrumlineError]:
+        homes = await self._homes.of([new.lease for new in records])
+        parts = await self._by_home([new.lease for new in records], records)
+        answers = await self._in_parts(parts, record)
+        coming = {
+            name: iter([told] * len(parts[name]) if isinstance(told, DrumlineError) else told)
+            for name, told in answers.items()
+        }
+        return [next(coming[name]) for name in homes]
 
     async def _settled(
         self, reports: Sequence[Report], settle: Callable[[Shard, Sequence[Report]], Awaitable[Sequence[Acknowledged]]]

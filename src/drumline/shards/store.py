@@ -35,6 +35,7 @@ from drumline.shards.parts.collapsing import Collapsing
 from drumline.shards.parts.dead_letters import DeadLetters
 from drumline.shards.parts.deliveries import Deliveries, Subscriptions
 from drumline.shards.parts.directory import TaskTypes, Tenants
+from drumline.shards.parts.durable import DurableTasks
 from drumline.shards.parts.events import Events
 from drumline.shards.parts.jobs import Jobs
 from drumline.shards.parts.limits import FlowLimits
@@ -55,6 +56,7 @@ class ShardedStore:
         self.queries = TaskQueries(router)
         self.jobs = Jobs(router)
         self.control = Control(router)
+        self.durable = DurableTasks(router)
         self.sessions = Sessions(router)
         self.firing = Firing(router)
         self.tenants = Tenants(router)

@@ -6,7 +6,7 @@ and how an execution began and ended is found by the task's id and epoch, whatev
 
 from typing import Final, NamedTuple
 
-from drumline.core.clock import Instant, moment_of
+from drumline.core.clock import NEVER, Instant, moment_of
 from drumline.core.codec import decode
 from drumline.core.event import Event, EventPosition, Fact, TaskChange, type_of, worker_text
 from drumline.core.ids import TaskId
@@ -36,6 +36,7 @@ EXECUTION_ENDED: Final = frozenset(
         Act.BACK_OFF,
         Act.FAIL,
         Act.SNOOZE,
+        Act.PARK,
         Act.RELEASE,
         Act.REAP,
         Act.STOP,
@@ -49,7 +50,7 @@ FAILED: Final = frozenset({Act.BACK_OFF, Act.FAIL, Act.REAP})
 """The acts after which people want to see the log."""
 LOGGED_IN_NOTIFICATIONS: Final = FAILED | {Act.COMPLETE, Act.STOP, Act.CANCEL, Act.FORCE_CANCEL}
 """The acts whose notifications carry the last lines of the log; the stream of events has them for failures only."""
-_PUT_OFF: Final = frozenset({Act.BACK_OFF, Act.SNOOZE})
+_PUT_OFF: Final = frozenset({Act.BACK_OFF, Act.SNOOZE, Act.PARK})
 
 
 class RecordedAct(NamedTuple):
@@ -208,7 +209,7 @@ def _due_at(told: RecordedAct, known: KnownTask) -> int | None:
     waiting = told.epoch + 1 if told.act in EXECUTION_ENDED else told.epoch
     now = known.now
     if now is not None and now.state == State.QUEUED and now.epoch == waiting:
-        return now.due_at
+        return None if now.due_at == NEVER else now.due_at
     return known.asked_due_at if told.act is None else None
 
 

@@ -97,6 +97,14 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
         self.stopping = reason
         self.interrupt()
 
+    def main_task(self) -> asyncio.Task[Any] | None:
+        """Return the task in which the attempt runs."""
+        return self._running
+
+    @property
+    def _is_parked(self) -> bool:
+        return self.durable is not None and self.durable.is_parked
+
     @property
     def is_stoppable(self) -> bool:
         """Whether it is executing and no stop was requested."""
@@ -138,8 +146,7 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
             outcome = outcome_of_error(error)
         self._running = self._context = None  # which know the attempt: they would keep each other
         if outcome is None:
-            _log.warning("attempt.lost: task %s was stopped, since its lease is not current any more", lease.task)
-            services.held_attempts.drop(lease)
+            self._drop()
         else:
             if self.mask is not None:
                 outcome = masked_outcome(outcome, self.mask)
@@ -147,6 +154,13 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
                 self._log_end(outcome)
             # Not awaited; the attempt is held until the report is acknowledged.
             services.reports.send(lease, outcome)
+
+    def _drop(self) -> None:
+        """Let go of the task without a report: another attempt owns it, or it waits."""
+        lease = self.task.lease
+        if not self._is_parked:
+            _log.warning("attempt.lost: task %s was stopped, since its lease is not current any more", lease.task)
+        self._services.held_attempts.drop(lease)
 
     async def _traced(self) -> Outcome | None:
         """Execute, and make a span of it."""
@@ -184,6 +198,14 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
             self._is_executing = False
         if self._running is not None and self._running.cancelling():
             await self._absorb_cancellation()
+        return await self._reported(outcome)
+
+    async def _reported(self, outcome: Outcome | None) -> Outcome | None:
+        """Return what is reported of an attempt whose function has ended."""
+        if self.durable is not None:
+            await self.durable.close()
+            if self._is_parked:
+                return None  # it has ended in the store: its function is begun anew when it goes on
         if self.stopping is None:
             return outcome
         # An attempt that was asked to stop and has ended counts as stopped, whatever it returned or raised.

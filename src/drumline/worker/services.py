@@ -7,6 +7,7 @@ from typing import Any
 from drumline.core.metrics import Metrics
 from drumline.ports.gateway import Gateway
 from drumline.ports.tracing import NO_TRACER, Tracer
+from drumline.worker.durable import RecordSender
 from drumline.worker.gateway_retry import GatewayRetry
 from drumline.worker.held_attempts import HeldAttempts
 from drumline.worker.logs import AttemptLogs
@@ -31,6 +32,7 @@ class AttemptServices:
         self.failures = FailureLog()
         self.owner: asyncio.Task[Any] | None = None
         """The task in which the worker runs, while it does."""
+        self.records = RecordSender(gateway, self.retry)
         self.reports = Reporter(gateway, self.retry, self.held_attempts, metrics, largest=options.report_batch)
 
     @cached_property

@@ -5,6 +5,12 @@ export type Alive = {
   status: "DOWN" | "UP";
 };
 
+/** What is there of what was waited for, by its place in the request; a `retry` leaves no record. */
+export type AnswerBody = {
+  place: number;
+  record?: RecordBody | null | undefined;
+};
+
 /** A schedule that a module of an app declares. */
 export type AppSchedule = {
   /** One of modules. */
@@ -30,7 +36,7 @@ export type ArtifactList = {
 export type AttemptBody = {
   attempt: number;
   epoch: number;
-  outcome: "running" | "completed" | "failed" | "cancelled" | "skipped" | "retried" | "snoozed" | "released" | "crashed";
+  outcome: "running" | "completed" | "failed" | "cancelled" | "skipped" | "retried" | "snoozed" | "released" | "crashed" | "parked";
   worker: string | null;
   started_at: string | null;
   finished_at: string | null;
@@ -227,7 +233,7 @@ export type CancelRequest = {
 };
 
 /** The kinds of reasons why a task waits. Programs use them: they stay stable. */
-export type Cause = "ended" | "running" | "stopping" | "dependency" | "scheduled" | "backing_off" | "queue_paused" | "name_paused" | "limited" | "no_worker" | "workers_busy" | "behind" | "next" | "expired" | "expires";
+export type Cause = "ended" | "running" | "stopping" | "dependency" | "waiting" | "scheduled" | "backing_off" | "queue_paused" | "name_paused" | "limited" | "no_worker" | "workers_busy" | "behind" | "next" | "expired" | "expires";
 
 /** A chain: how far it is sound, and what is wrong with it, if anything. */
 export type ChainBody = {
@@ -284,6 +290,8 @@ export type ClaimedBody = {
   notify?: NotifyBody[] | undefined;
   fire_time?: string | null | undefined;
   traceparent?: string | null | undefined;
+  recorded?: number | undefined;
+  records?: RecordPageBody | null | undefined;
 };
 
 export type Collapse = {
@@ -606,7 +614,7 @@ export type ItemOutcome = "waiting" | "done" | "skipped" | "failed";
 export type JobAttemptBody = {
   attempt: number;
   epoch: number;
-  outcome: "running" | "completed" | "failed" | "cancelled" | "skipped" | "retried" | "snoozed" | "released" | "crashed";
+  outcome: "running" | "completed" | "failed" | "cancelled" | "skipped" | "retried" | "snoozed" | "released" | "crashed" | "parked";
   worker: string | null;
   started_at: string | null;
   finished_at: string | null;
@@ -937,6 +945,17 @@ export type NamesBody = {
   names: string[];
 };
 
+export type NewRecordBody = {
+  lease: LeaseBody;
+  name: string;
+  key?: string | undefined;
+  status?: "done" | "failed" | "tried" | undefined;
+  value?: unknown | undefined;
+  tries?: number | undefined;
+  took?: number | undefined;
+  delay?: number | undefined;
+};
+
 export type NodeBody = {
   key: string;
   task_id: string;
@@ -977,6 +996,7 @@ export type OpenBody = {
   wants_nonce: boolean;
   tells_stops: boolean;
   answers_partly: boolean;
+  keeps_records: boolean;
 };
 
 /** What a worker says of itself when it starts. No `queues` means all queues. */
@@ -1139,6 +1159,46 @@ export type ReasonBody = {
 export type ReasonRequest = {
   /** Why, for the audit log; the header `X-Reason` does as well. */
   reason?: string | null | undefined;
+};
+
+/** The answers to records, in their order. */
+export type RecordAnswers = {
+  records: RecordedBody[];
+};
+
+/** What a task has done under a name. `value` is the result; with `failed` and `tried` it is the error. */
+export type RecordBody = {
+  name: string;
+  key?: string | undefined;
+  kind?: "step" | "sleep" | undefined;
+  status?: "tried" | "done" | "failed" | undefined;
+  value?: unknown | undefined;
+  seq: number;
+  tries?: number | undefined;
+  due_at?: string | null | undefined;
+};
+
+/** Records of a task in the order of `seq`, and whether there are more. */
+export type RecordPageBody = {
+  records?: RecordBody[] | undefined;
+  has_more?: boolean | undefined;
+};
+
+/** The lease of a task whose records are wanted, and the `seq` of the last one that is known. */
+export type RecordPageRequest = {
+  lease: LeaseBody;
+  after?: number | undefined;
+};
+
+/** Records to keep. What is recorded under a name stays: sent again, the first one is the answer. */
+export type RecordRequest = {
+  records: NewRecordBody[];
+};
+
+/** What is recorded under the name; or why nothing is, mostly `fenced`: another attempt owns the task. */
+export type RecordedBody = {
+  record?: RecordBody | undefined;
+  error?: Problem | undefined;
 };
 
 /** All schedules that the loaded modules of an app declare. */
@@ -1522,6 +1582,27 @@ export type StatusBody = {
   status: Status;
 };
 
+export type StepBody = {
+  name: string;
+  key: string | null;
+  kind: "step" | "sleep";
+  status: "tried" | "done" | "failed";
+  tries: number;
+  started_at: string | null;
+  finished_at: string;
+  duration: number | null;
+  due_at: string | null;
+  result: unknown;
+  error: ErrorBody | null;
+};
+
+/** What a task has done, in the order in which it was begun, and what it waits for. */
+export type StepList = {
+  items: StepBody[];
+  next_cursor: string | null;
+  waits: TaskWaitBody[];
+};
+
 /** The worker saw the cancellation and stopped the attempt. */
 export type StoppedReport = {
   outcome: "stopped";
@@ -1736,6 +1817,16 @@ export type TaskType = {
   defaults?: TypeDefaults | null | undefined;
 };
 
+/** Something that a task waits for. Without `until` it has no end of its own. */
+export type TaskWaitBody = {
+  kind: "sleep" | "retry" | "person";
+  name: string;
+  key: string | null;
+  since: string;
+  until: string | null;
+  reason: string | null;
+};
+
 /** A tenant. */
 export type TenantBody = {
   name: string;
@@ -1802,6 +1893,28 @@ export type TypeList = {
 export type VerifyBody = {
   is_sound: boolean;
   chains: ChainBody[];
+};
+
+export type WaitBody = {
+  kind: "person" | "retry" | "sleep";
+  name: string;
+  key?: string | undefined;
+  delay?: number | null | undefined;
+  /** Wait until this time; not together with delay. */
+  until?: string | null | undefined;
+  reason?: string | undefined;
+};
+
+/** All that an attempt waits for. If nothing of it is there, the attempt ends; the task runs again when it is. */
+export type WaitRequestBody = {
+  lease: LeaseBody;
+  waits: WaitBody[];
+};
+
+/** Either answers, and the attempt goes on; or the task's state: the attempt has ended, report nothing more. */
+export type WaitedBody = {
+  answers?: AnswerBody[] | undefined;
+  state?: "blocked" | "queued" | "running" | "completed" | "failed" | "cancelled" | "skipped" | undefined;
 };
 
 /** Why a task is not running, the weightiest reason first. */
@@ -1971,6 +2084,30 @@ export interface Operations {
     query: Record<never, never>;
     body: unknown;
     answer: undefined;
+  };
+  "POST /api/v1/worker/sessions/{session}/records": {
+    params: { session: string };
+    query: Record<never, never>;
+    body: RecordRequest;
+    answer: RecordAnswers;
+  };
+  "POST /api/v1/worker/sessions/{session}/waits": {
+    params: { session: string };
+    query: Record<never, never>;
+    body: WaitRequestBody;
+    answer: WaitedBody;
+  };
+  "POST /api/v1/worker/sessions/{session}/records/list": {
+    params: { session: string };
+    query: Record<never, never>;
+    body: RecordPageRequest;
+    answer: RecordPageBody;
+  };
+  "GET /api/v1/tasks/{id}/steps": {
+    params: { id: string };
+    query: { limit?: number | undefined; cursor?: string | undefined };
+    body: undefined;
+    answer: StepList;
   };
   "GET /api/v1/tasks/{id}/log": {
     params: { id: string };

@@ -107,6 +107,7 @@ class JobControl(JobRipple):
         tasks = [(each, Act.RETRY, State.QUEUED) for each in queued]
         tasks += [(each, Act.RESUME, State.BLOCKED) for each in blocked]
         await transaction.fetch("delete_expiries", ids=[each.id for each, _, _ in tasks])
+        await transaction.fetch("forget_failures", ids=[each.id for each, _, _ in tasks])
         await transaction.fetch(
             "revive",
             ids=[each.id for each, _, _ in tasks],

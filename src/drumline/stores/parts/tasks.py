@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from drumline.aio.threads import off_loop
 from drumline.core.attempt import AttemptOutcome, AttemptView
-from drumline.core.clock import Instant
+from drumline.core.clock import NEVER, Instant
 from drumline.core.codec import decode
 from drumline.core.ids import TaskId, id_above
 from drumline.core.outcome import ErrorInfo
@@ -238,7 +238,8 @@ def _view(row: Iterable[Any], lane: Lane) -> TaskView:
         finished_at, session, options, key, result, error, payload,
     ) = row  # fmt: skip
     return TaskView(
-        id=TaskId(str(task)), lane=lane, state=State(state), created_at=created_at, due_at=due_at, epoch=epoch,
+        id=TaskId(str(task)), lane=lane, state=State(state), created_at=created_at,
+        due_at=None if due_at == NEVER else due_at, epoch=epoch,
         attempt=attempt, failures=failures, crashes=crashes, cancel_requested=bool(cancel_requested),
         started_at=started_at, finished_at=finished_at, worker=session, options=decode_options(options),
         idempotency_key=key, payload=_raw(payload), result=_raw(result), error=_error_info(error),

@@ -26,6 +26,7 @@ NUMBER_OF: Final[Mapping[Act, int]] = MappingProxyType(
         Act.RESCHEDULE: 13,
         Act.RETRY: 14,
         Act.RESUME: 15,
+        Act.PARK: 16,
     }
 )
 

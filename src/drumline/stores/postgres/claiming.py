@@ -218,7 +218,7 @@ class Claiming(Limiting):
 
     async def _hand_over(self, rows: Rows, group: list[Numbered], taken: defaultdict[int, list[Ranked]]) -> None:
         lanes = await self._lanes.lanes({row[2] for row in rows})
-        for number, task, lane_number, due_at, epoch, attempt, payload, options in rows:
+        for number, task, lane_number, due_at, epoch, attempt, payload, options, records in rows:
             place, request = group[number - 1]
             lane = lanes[lane_number]
             id_ = TaskId(str(task))
@@ -231,6 +231,7 @@ class Claiming(Limiting):
                 priority=lane.priority,
                 tenant=lane.tenant,
                 options=DEFAULT_OPTIONS if options is None else decode_options(options),
+                recorded=records,
             )
             taken[place].append((score(due_at, lane.priority), id_, claimed))
 

@@ -11,7 +11,7 @@ from drumline.core.dead_letter import Reason, cause_of
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
-from drumline.core.state import CANCELLABLE_BY_FLAG, TRANSITIONS, Act, State
+from drumline.core.state import CANCELLABLE_BY_FLAG, TRANSITIONS, UNCOUNTED, Act, State
 from drumline.stores.driver import Transaction
 from drumline.stores.endings import Ending, error_text
 from drumline.stores.postgres.acts import NUMBER_OF
@@ -69,7 +69,7 @@ def end(
         result=None if result is None else bytes(result),
         error=error_text(error),
         due_at=due_at,
-        counted=held.attempt - (act in {Act.RELEASE, Act.SNOOZE}),
+        counted=held.attempt - (act in UNCOUNTED),
         failures=held.failures + (act is Act.BACK_OFF),
         crashes=held.crashes + (act is Act.REAP),
         # What fails without its worker's word was taken for poison.

@@ -13,10 +13,11 @@ from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.state import Act
 from drumline.core.task import decode_options
+from drumline.ports.hint import NO_EFFECTS
 from drumline.ports.store import LeaseState, Settled, Settlement
-from drumline.stores.driver import Line
+from drumline.stores.driver import Line, Transaction
 from drumline.stores.endings import Ending
-from drumline.stores.postgres.database import Transaction
+from drumline.stores.parts.following import Members
 from drumline.stores.postgres.dead_letters import Death, write_dead_letters
 from drumline.stores.postgres.endings import record
 from drumline.stores.postgres.settling_jobs import (
@@ -122,6 +123,21 @@ class Settling(SettlingJobs):
         endings = await self._end(transaction, settlements, in_job=False)
         await record(transaction, endings, now=self._now())
         return endings
+
+    async def settle_in(
+        self, transaction: Transaction, settlement: Settlement, members: Members | None
+    ) -> Settled | None:
+        """Settle an attempt as part of a transaction that has locked its job, if it belongs to one."""
+        endings = await self._end(transaction, [settlement], in_job=members is not None)
+        if not endings:
+            return None
+        effects = NO_EFFECTS
+        if members is None:
+            await record(transaction, endings, now=self._now())
+        else:
+            effects = await self._following.record_in_jobs(transaction, endings, members)
+        (settled,) = (await self._settled(endings, held_back={task for task, _ in effects.moved})).values()
+        return Settled(settled.state, settled.hint, effects)
 
     async def _settled_before(self, leases: list[Lease]) -> Answers:
         rows = await self._database.fetch(Line.SETTLE, "settled_before", repeat=True, **lease_columns(leases))

@@ -11,13 +11,12 @@ from drumline.core.lease import Lease
 from drumline.core.state import CANCELLABLE_BY_FLAG, SETTLING, TRANSITIONS, Act, State
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.store import Hint, Settled, Settlement
-from drumline.stores.driver import Line
+from drumline.stores.driver import Line, Transaction
 from drumline.stores.endings import Ending, error_text, is_queued
 from drumline.stores.parts.following import Members, lock_jobs
 from drumline.stores.postgres.acts import NUMBER_OF
 from drumline.stores.postgres.connection import Rows
 from drumline.stores.postgres.cursors import LanePosition
-from drumline.stores.postgres.database import Transaction
 from drumline.stores.postgres.endings import Held, end
 from drumline.stores.postgres.part import PostgresPart, column
 
@@ -96,7 +95,7 @@ class SettlingJobs(PostgresPart):
         for *row, now in rows:
             held = Held(*row)
             settlement = wanted[held.lease]
-            due_at = held.due_at if settlement.act is Act.RELEASE else now + settlement.delay_ms
+            due_at = _due_at(settlement, held, now)
             ending = end(
                 held,
                 settlement.act,
@@ -119,6 +118,17 @@ class SettlingJobs(PostgresPart):
                 hint = Hint(ending.id, lanes[ending.lane], Instant(ending.due_at))
             answers[Lease(ending.id, ending.epoch, ending.nonce or 0)] = Settled(ending.state, hint)
         return answers
+
+
+def _due_at(settlement: Settlement, held: Held, now: int) -> int:
+    """Return when a task is due again that a settlement queues."""
+    match settlement.act:
+        case Act.RELEASE:
+            return held.due_at
+        case Act.PARK:
+            return settlement.due_at
+        case _:
+            return now + settlement.delay_ms
 
 
 def end_columns(settlements: Iterable[Settlement], now: Instant | None, *, in_job: bool = False) -> dict[str, Any]:

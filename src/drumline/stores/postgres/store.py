@@ -10,6 +10,7 @@ from drumline.stores.postgres.claiming import Claiming
 from drumline.stores.postgres.collapsing import PostgresCollapsing
 from drumline.stores.postgres.database import DEFAULT_BUDGET, Budget, Database
 from drumline.stores.postgres.drain import Drainage
+from drumline.stores.postgres.durable import PostgresDurableTasks
 from drumline.stores.postgres.housekeeping import Housekeeping
 from drumline.stores.postgres.jobs import PostgresJobs
 from drumline.stores.postgres.limit_shares import LimitShares, PostgresFlowLimits
@@ -39,6 +40,7 @@ class PostgresStore(
         PostgresPart.__init__(self, database, clock)
         self.jobs = PostgresJobs(database, clock, self._lanes, self._following)
         SharedParts.__init__(self, database, clock, self._lanes, following=self._following, jobs=self.jobs)
+        self.durable = PostgresDurableTasks(database, clock, self._lanes, self._following, self.settle_in)
         self.limits = PostgresFlowLimits(database, clock, self._lanes)
         self.limit_shares = LimitShares(database, clock, self._lanes)
         self.schedules = PostgresSchedules(database, clock, self._lanes)

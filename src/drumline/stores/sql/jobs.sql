@@ -784,8 +784,11 @@ RETURNING
 --   transition  failed, cancelled, skipped -> queued, blocked
 --   fence       epoch goes on from the last attempt's
 --   :ids …      arrays of equal length; those that are blocked are not due
-INSERT INTO drumline.task_live (id, lane, due_at, state, epoch, attempt, in_job)
-SELECT g.id, g.lane, CASE WHEN g.state = 1 THEN :due_at::int8 END, g.state, g.epoch, g.attempt, :in_job::bool
+INSERT INTO drumline.task_live (id, lane, due_at, state, epoch, attempt, in_job, records, record_bytes)
+SELECT
+    g.id, g.lane, CASE WHEN g.state = 1 THEN :due_at::int8 END, g.state, g.epoch, g.attempt, :in_job::bool,
+    coalesce((SELECT max(r.seq) FROM drumline.step_record AS r WHERE r.task_id = g.id), 0),
+    coalesce((SELECT sum(length(r.value)) FROM drumline.step_record AS r WHERE r.task_id = g.id), 0)
 FROM
     unnest(:ids::uuid [], :lanes::int4 [], :states::int2 [], :epochs::int4 [], :attempts::int4 [])
     AS g (id, lane, state, epoch, attempt)

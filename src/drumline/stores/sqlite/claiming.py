@@ -139,7 +139,7 @@ def _next_due(connection: sqlite3.Connection, lanes: Sequence[LaneRow]) -> Insta
 
 
 def _claimed_task(row: list[Any], nonce: int) -> ClaimedTask:
-    task, epoch, attempt, payload, options, tenant, queue, name, priority = row
+    task, epoch, attempt, payload, options, tenant, queue, name, priority, records = row
     return ClaimedTask(
         lease=Lease(TaskId(task), epoch, nonce),
         name=name,
@@ -149,4 +149,5 @@ def _claimed_task(row: list[Any], nonce: int) -> ClaimedTask:
         priority=priority,
         tenant=tenant,
         options=decode_options(options),
+        recorded=records,
     )

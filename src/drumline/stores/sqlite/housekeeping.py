@@ -13,7 +13,10 @@ from drumline.stores.sqlite.dead_letters import drop_dead_letters
 from drumline.stores.sqlite.part import SqlitePart
 from drumline.stores.sqlite.statements import SQL
 
-BELONGINGS: Final = ("artifact", "task_log", "idempotency", "attempt", "payload_edit", "progress", "job_task")
+BELONGINGS: Final = (
+    "artifact", "task_log", "idempotency", "attempt", "payload_edit", "progress", "step_record", "task_wait",
+    "job_task",
+)  # fmt: skip
 """The tables whose rows belong to a task and go with it."""
 
 

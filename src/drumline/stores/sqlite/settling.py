@@ -13,10 +13,13 @@ from drumline.core.errors import Fenced
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
-from drumline.core.state import CANCELLABLE_BY_FLAG, TERMINAL, TRANSITIONS, Act, State
+from drumline.core.state import CANCELLABLE_BY_FLAG, TERMINAL, TRANSITIONS, UNCOUNTED, Act, State
 from drumline.core.task import decode_options
 from drumline.ports.store import Hint, LeaseState, Settled, Settlement
+from drumline.stores.driver import Transaction
+from drumline.stores.parts.following import Members
 from drumline.stores.sqlite.batches import Event, batch_of, event, rows_of, tell
+from drumline.stores.sqlite.database import connection_of
 from drumline.stores.sqlite.dead_letters import Death, write_dead_letters
 from drumline.stores.sqlite.part import SqlitePart
 from drumline.stores.sqlite.statements import SQL
@@ -71,7 +74,7 @@ class Ends:
         if held.cancel_requested and act in CANCELLABLE_BY_FLAG:
             act = Act.STOP
         state = TRANSITIONS[State.RUNNING, act]
-        counts = act not in {Act.RELEASE, Act.SNOOZE}
+        counts = act not in UNCOUNTED
         nonce = lease.nonce if settlement else None
         result = bytes(settlement.result).decode() if settlement and settlement.result is not None else None
         cause = None if error is None else encode(error).decode()
@@ -91,8 +94,11 @@ class Ends:
             return state, None
         if held.in_job:
             self.queued_in_jobs.append(lease.task)
-        delay_ms = settlement.delay_ms if settlement else 0
-        due_at = Instant(held.due_at if act in {Act.RELEASE, Act.REAP} else self.now + delay_ms)
+        if act is Act.PARK and settlement is not None:
+            due_at = settlement.due_at
+        else:
+            delay_ms = settlement.delay_ms if settlement else 0
+            due_at = Instant(held.due_at if act in {Act.RELEASE, Act.REAP} else self.now + delay_ms)
         self._requeued.append((
             lease.task, due_at, held.attempt if counts else held.attempt - 1,
             held.failures + (act is Act.BACK_OFF), held.crashes + (act is Act.REAP),
@@ -121,6 +127,13 @@ class Settling(SqlitePart):
     async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
         """Record how attempts ended."""
         return await self._database.write(lambda connection: self._settle(connection, settlements))
+
+    async def settle_in(
+        self, transaction: Transaction, settlement: Settlement, _members: Members | None
+    ) -> Settled | None:
+        """Settle an attempt as part of a transaction."""
+        (answer,) = self._settle(connection_of(transaction), [settlement])
+        return answer if isinstance(answer, Settled) else None
 
     def _settle(self, connection: sqlite3.Connection, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
         leases = [settlement.lease for settlement in settlements]

@@ -9,6 +9,7 @@ from drumline.core.metrics import Metrics
 from drumline.stores.lone_limits import LoneLimitShares
 from drumline.stores.lone_shard import LoneDrainage, LoneShard
 from drumline.stores.parts.collapsing import Collapsing
+from drumline.stores.parts.durable import DurableTasks
 from drumline.stores.parts.events import EventLog
 from drumline.stores.shared import SharedParts
 from drumline.stores.sqlite.database import Database
@@ -36,6 +37,7 @@ class SqliteStore(
         SqlitePart.__init__(self, database, clock)
         self.jobs = SqliteJobs(database, clock, self._lanes, self._following)
         SharedParts.__init__(self, database, clock, self._lanes, following=self._following, jobs=self.jobs)
+        self.durable = DurableTasks(database, clock, self._lanes, self._following, self.settle_in)
         self.firing = SqliteFiring(
             database, clock, self._lanes, jobs=self.jobs, control=self.control, submit=self.submit_in
         )

@@ -31,6 +31,7 @@ from drumline.sdk.context import Context, activated
 from drumline.sdk.definition import Mode, TaskDefinition, define
 from drumline.sdk.signals import Cancelled, Signal
 from drumline.worker.capture import LineFormatter
+from drumline.worker.executors.durable_frames import FrameCalls
 from drumline.worker.executors.frames import (
     HEADER,
     Ended,
@@ -38,6 +39,7 @@ from drumline.worker.executors.frames import (
     Order,
     ProgressFrame,
     Reply,
+    Told,
     decode_hidden,
     decode_order,
     frame,
@@ -55,12 +57,14 @@ class FunctionServer:
     def __init__(self, line: socket.socket) -> None:
         self._line = line
         self._orders: SimpleQueue[Order] = SimpleQueue()
+        self.answers: SimpleQueue[Told] = SimpleQueue()
         self._known: dict[tuple[str, str], TaskDefinition] = {}
         self._is_busy = False
         self._is_cancelled = False
         self._told_at = -TELL_SECONDS
         self._has_files = False
         self._sending = threading.Lock()
+        self._asking = threading.Lock()
 
     def run(self) -> None:
         """Serve until the worker hangs up."""
@@ -72,13 +76,17 @@ class FunctionServer:
             outcome = self._obey(order)
             sys.stdout.flush()
             sys.stderr.flush()
-            self._send(Ended(msgspec.json.encode(outcome)))
+            self.send(Ended(msgspec.json.encode(outcome)))
             if self._is_cancelled:
                 os._exit(0)  # its function was interrupted anywhere: start afresh
 
     def _listen(self) -> None:
         while header := _receive(self._line, HEADER):
-            self._orders.put(decode_order(_receive(self._line, int.from_bytes(header, "big"))))
+            said = decode_order(_receive(self._line, int.from_bytes(header, "big")))
+            if isinstance(said, Told):
+                self.answers.put(said)
+            else:
+                self._orders.put(said)
         os._exit(0)  # the worker has closed the socket or died: nothing waits for the result
 
     def _terminate(self, _number: int, _frame: object) -> None:
@@ -116,6 +124,7 @@ class FunctionServer:
             on_look=lambda: self._is_cancelled,
             on_settle=partial(self._check_settlement, order),
             lease=Lease(TaskId(order.task), order.epoch, order.nonce),
+            on_blocking=lambda: FrameCalls(self.send, self.answers, self._asking),
         )
         try:
             bound = definition.bind(order.payload)
@@ -139,16 +148,17 @@ class FunctionServer:
 
     def _send_file(self, name: str, data: bytes, content_type: str) -> None:
         self._has_files = True
-        self._send(File(name, data, content_type))
+        self.send(File(name, data, content_type))
 
     def _send_progress(self, done: float, total: float | None, message: str) -> None:
         # A tight loop must not fill the socket: who says so much says something newer soon.
         now = time.monotonic()
         if now - self._told_at >= TELL_SECONDS:
             self._told_at = now
-            self._send(ProgressFrame(done, total, message))
+            self.send(ProgressFrame(done, total, message))
 
-    def _send(self, reply: Reply) -> None:
+    def send(self, reply: Reply) -> None:
+        """Send something to the worker."""
         with self._sending:  # threads of the function may send at the same time
             self._line.sendall(frame(reply))
 

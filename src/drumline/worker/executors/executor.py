@@ -5,6 +5,7 @@ import re
 from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
+from msgspec import Raw
 
 from drumline.core.codec import check_bounds, decode
 from drumline.core.errors import Invalid
@@ -14,6 +15,7 @@ from drumline.core.session import TaskType
 from drumline.core.task import ClaimedTask
 from drumline.ports.store import Artifact
 from drumline.sdk.context import Context
+from drumline.worker.durable import AttemptHooks, DurableAttempt, ThreadCalls
 from drumline.worker.failures import refusal
 from drumline.worker.logs import AttemptLog
 from drumline.worker.services import AttemptServices
@@ -55,6 +57,8 @@ class ExecutorCall(msgspec.Struct, eq=False):
     artifacts: dict[str, Artifact] = {}
     mask: Mask | None = None
     """What to blot out of all that leaves the attempt, if it was given secrets."""
+    durable: DurableAttempt | None = None
+    """Its durable calls, once it has made one."""
 
     @property
     def log(self) -> AttemptLog:
@@ -70,6 +74,31 @@ class ExecutorCall(msgspec.Struct, eq=False):
         if self._context is None and self.context_factory is not None:
             self._context = self.context_factory.context_of(self)
         return self._context
+
+    def durable_calls(self) -> DurableAttempt:
+        """Return the attempt's durable calls, made when they are first asked for."""
+        if self.durable is None:
+            with self._services.logs.lock:
+                if self.durable is None:  # not by another thread meanwhile
+                    hooks = AttemptHooks(self._take_artifacts, self._masked_json, self.main_task)
+                    self.durable = DurableAttempt(self.task, self._services.records, hooks)
+        return self.durable
+
+    def blocking_calls(self) -> ThreadCalls:
+        """Return the same for a function in a thread."""
+        return ThreadCalls(self.durable_calls(), self._services.loop)
+
+    def main_task(self) -> asyncio.Task[Any] | None:
+        """Return the task in which the attempt runs."""
+        return None
+
+    def _take_artifacts(self) -> list[Artifact]:
+        taken = list(self.artifacts.values())
+        self.artifacts.clear()
+        return taken
+
+    def _masked_json(self, value: Raw) -> Raw:
+        return value if self.mask is None else self.mask.json(value)
 
     @property
     def grace(self) -> float:

@@ -6,10 +6,12 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from drumline.core.durable import Wait
+
 HEADER: Final = 4
 
 
-class Order(Struct, frozen=True, kw_only=True):
+class Order(Struct, frozen=True, kw_only=True, tag="order"):
     """Call this function. The payload is JSON, as the task carries it."""
 
     module: str
@@ -51,21 +53,58 @@ class ProgressFrame(Struct, frozen=True, tag="advanced"):
     message: str
 
 
+class FindFrame(Struct, frozen=True, tag="find"):
+    """The function asks what is recorded under a name; it waits for a `Told`."""
+
+    name: str
+    key: str
+
+
+class BeganFrame(Struct, frozen=True, tag="began"):
+    """A step of the function has begun."""
+
+
+class GaveUpFrame(Struct, frozen=True, tag="gave_up"):
+    """A step of the function has ended without a record."""
+
+
+class SaveFrame(Struct, frozen=True, tag="save"):
+    """The function has a record to keep, in JSON; it waits for a `Told`."""
+
+    save: bytes
+
+
+class WaitFrame(Struct, frozen=True, tag="wait"):
+    """The function waits for something; it waits for a `Told`."""
+
+    wait: Wait
+
+
+class Told(Struct, frozen=True, kw_only=True, tag="told"):
+    """The answer to a durable call: a record in JSON, or none; or why there is no answer."""
+
+    record: bytes | None = None
+    is_parked: bool = False
+    error: str | None = None
+    is_permanent: bool = False
+
+
 class Ended(Struct, frozen=True, tag="ended"):
     """The function has ended; the outcome is JSON."""
 
     outcome: bytes
 
 
-Reply = File | ProgressFrame | Ended
+DurableFrame = FindFrame | BeganFrame | GaveUpFrame | SaveFrame | WaitFrame
+Reply = File | ProgressFrame | DurableFrame | Ended
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 decode_hidden: Final[Callable[[bytes], Hidden]] = msgspec.msgpack.Decoder(Hidden).decode
-decode_order: Final[Callable[[bytes], Order]] = msgspec.msgpack.Decoder(Order).decode
+decode_order: Final[Callable[[bytes], Order | Told]] = msgspec.msgpack.Decoder(Order | Told).decode
 decode_reply: Final[Callable[[bytes], Reply]] = msgspec.msgpack.Decoder(Reply).decode
 
 
-def frame(message: Hidden | Order | Reply) -> bytes:
+def frame(message: Hidden | Order | Told | Reply) -> bytes:
     """Return a message as it travels."""
     body = _encode(message)
     return len(body).to_bytes(HEADER, "big") + body

@@ -57,7 +57,7 @@ class AsyncFunction:
 
     def context_of(self, call: ExecutorCall) -> Context[Any]:
         """Return what the function may know of its attempt."""
-        return context_of(call, self._get_state())
+        return context_of(call, self._get_state(), is_async=True)
 
 
 class ThreadFunction:
@@ -129,7 +129,7 @@ class ProcessFunction:
         return await self._processes.call(self._definition, call)
 
 
-def context_of(call: ExecutorCall, state: Any) -> Context[Any]:
+def context_of(call: ExecutorCall, state: Any, *, is_async: bool = False) -> Context[Any]:
     """Return what the function may know of its attempt."""
     task = call.task
     return Context(
@@ -145,6 +145,8 @@ def context_of(call: ExecutorCall, state: Any) -> Context[Any]:
         on_look=lambda: call.stopping is not None,
         on_settle=call.settled_result,
         lease=task.lease,
+        on_durable=call.durable_calls if is_async else None,
+        on_blocking=None if is_async else call.blocking_calls,
     )
 
 

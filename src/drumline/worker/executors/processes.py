@@ -17,8 +17,9 @@ from drumline.core.errors import Invalid
 from drumline.core.outcome import Failed, Outcome, Released, Snoozed, Stopped, Succeeded
 from drumline.sdk.definition import TaskDefinition
 from drumline.sdk.signals import Snooze
+from drumline.worker.executors.durable_frames import answer_to
 from drumline.worker.executors.executor import ExecutorCall
-from drumline.worker.executors.frames import HEADER, Ended, Hidden, Order, ProgressFrame, decode_reply, frame
+from drumline.worker.executors.frames import HEADER, Ended, File, Hidden, Order, ProgressFrame, decode_reply, frame
 from drumline.worker.executors.programs import KILL_SECONDS, describe_exit, end_group
 from drumline.worker.failures import ExecutorFailure, failure, refusal
 from drumline.worker.hidden_environment import split_environment
@@ -134,8 +135,11 @@ class ChildProcess:
                     return _decode_outcome(reply.outcome)
                 if isinstance(reply, ProgressFrame):
                     call.note_progress(reply.done, reply.total, reply.message)
-                else:
+                elif isinstance(reply, File):
                     call.put_artifact(reply.name, reply.data, reply.content_type)
+                elif (told := await answer_to(reply, call.durable_calls())) is not None:
+                    self._writer.write(frame(told))
+                    await self._writer.drain()
         except Invalid as error:
             raise refusal(error) from error
         finally:

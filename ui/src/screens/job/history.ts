@@ -19,6 +19,7 @@ const ENDS: Record<string, [words: string, status: string]> = {
   skipped: ["was skipped", "SKIPPED"],
   retried: ["failed, and is tried again", "QUEUED"],
   snoozed: ["asked to run later", "QUEUED"],
+  parked: ["waits", "QUEUED"],
   released: ["was given back unfinished", "QUEUED"],
   crashed: ["lost its worker", "QUEUED"],
 };

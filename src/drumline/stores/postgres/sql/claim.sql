@@ -103,7 +103,7 @@ taken AS (
         ] IS NOT NULL
         AND (live.lane IN (SELECT open_lane.id FROM open_lane)) IS TRUE -- a hash to look into, not a join
     RETURNING
-        live.id, live.lane, live.due_at, live.epoch, live.attempt,
+        live.id, live.lane, live.due_at, live.epoch, live.attempt, live.records,
         CASE WHEN cardinality(:requests) = 0 THEN 1 ELSE (:requests)[width_bucket(live.id, :hints)] END AS request
 ),
 
@@ -130,7 +130,8 @@ told AS (
     HAVING count(*) > 0
 )
 
-SELECT taken.request, taken.id, taken.lane, taken.due_at, taken.epoch, taken.attempt, wide.payload, wide.options
+SELECT
+    taken.request, taken.id, taken.lane, taken.due_at, taken.epoch, taken.attempt, wide.payload, wide.options, taken.records
 FROM taken
 CROSS JOIN LATERAL (
     SELECT
@@ -184,7 +185,7 @@ WITH taken AS (
             FROM drumline.lane
             WHERE lane.id = live.lane
         )
-    RETURNING live.id, live.lane, live.due_at, live.epoch, live.attempt, live.started_at
+    RETURNING live.id, live.lane, live.due_at, live.epoch, live.attempt, live.started_at, live.records
 ),
 
 noted AS (
@@ -199,7 +200,8 @@ told AS (
     FROM taken
 )
 
-SELECT 1 AS request, taken.id, taken.lane, taken.due_at, taken.epoch, taken.attempt, wide.payload, wide.options
+SELECT
+    1 AS request, taken.id, taken.lane, taken.due_at, taken.epoch, taken.attempt, wide.payload, wide.options, taken.records
 FROM taken
 CROSS JOIN LATERAL (
     SELECT task.payload, task.options FROM drumline.task WHERE task.id = taken.id OFFSET 0
@@ -378,7 +380,7 @@ taken AS (
         started_at = (SELECT clock.now FROM clock)
     WHERE live.id = any((SELECT p.ids FROM packed AS p)::uuid [])
     RETURNING
-        live.id, live.lane, live.due_at, live.epoch, live.attempt,
+        live.id, live.lane, live.due_at, live.epoch, live.attempt, live.records,
         CASE WHEN cardinality(:sessions) = 1 THEN 1 ELSE (SELECT p.requests FROM packed AS p)[
             width_bucket(live.id, (SELECT p.ids FROM packed AS p))
         ] END AS request
@@ -407,7 +409,8 @@ told AS (
     HAVING count(*) > 0
 )
 
-SELECT taken.request, taken.id, taken.lane, taken.due_at, taken.epoch, taken.attempt, wide.payload, wide.options
+SELECT
+    taken.request, taken.id, taken.lane, taken.due_at, taken.epoch, taken.attempt, wide.payload, wide.options, taken.records
 FROM taken
 CROSS JOIN LATERAL (
     SELECT
@@ -440,11 +443,12 @@ WHERE sized.size <= :most::int8 OR sized.place = 1
 
 -- name: claimed_before
 -- claim: what a session took with a claim whose answer was lost; no rows if the session is closed.
-SELECT 1 AS request, live.id, live.lane, live.due_at, live.epoch, live.attempt, wide.payload, wide.options
+SELECT
+    1 AS request, live.id, live.lane, live.due_at, live.epoch, live.attempt, wide.payload, wide.options, live.records
 FROM drumline.claim
 CROSS JOIN LATERAL unnest(claim.tasks) AS given (id)
 CROSS JOIN LATERAL (
-    SELECT l.id, l.lane, l.due_at, l.epoch, l.attempt
+    SELECT l.id, l.lane, l.due_at, l.epoch, l.attempt, l.records
     FROM drumline.task_live AS l
     WHERE l.id = given.id AND l.state = 2 AND l.session = claim.session AND l.nonce = claim.nonce
     OFFSET 0

@@ -160,6 +160,16 @@ read AS MATERIALIZED (
                 SELECT jsonb_agg(to_jsonb(r) ORDER BY r.task_id, r.name) FROM drumline.artifact AS r
                 WHERE r.task_id = any(here.tasks)
             ),
+            'step_record',
+            (
+                SELECT jsonb_agg(to_jsonb(r) ORDER BY r.task_id, r.seq) FROM drumline.step_record AS r
+                WHERE r.task_id = any(here.tasks)
+            ),
+            'task_wait',
+            (
+                SELECT jsonb_agg(to_jsonb(r) ORDER BY r.task_id, r.name, r.key) FROM drumline.task_wait AS r
+                WHERE r.task_id = any(here.tasks)
+            ),
             'progress',
             (
                 SELECT jsonb_agg(to_jsonb(r) ORDER BY r.task_id) FROM drumline.progress AS r
@@ -341,6 +351,14 @@ files AS (
     DELETE FROM drumline.artifact AS f WHERE f.task_id = any(:tasks)
 ),
 
+records AS (
+    DELETE FROM drumline.step_record AS r WHERE r.task_id = any(:tasks)
+),
+
+waits AS (
+    DELETE FROM drumline.task_wait AS w WHERE w.task_id = any(:tasks)
+),
+
 progresses AS (
     DELETE FROM drumline.progress AS p WHERE p.task_id = any(:tasks)
 ),
@@ -481,6 +499,16 @@ logs AS (
 files AS (
     INSERT INTO drumline.artifact
     SELECT r.* FROM jsonb_populate_recordset(NULL::drumline.artifact, :rows -> 'artifact') AS r
+),
+
+records AS (
+    INSERT INTO drumline.step_record
+    SELECT r.* FROM jsonb_populate_recordset(NULL::drumline.step_record, :rows -> 'step_record') AS r
+),
+
+waits AS (
+    INSERT INTO drumline.task_wait
+    SELECT r.* FROM jsonb_populate_recordset(NULL::drumline.task_wait, :rows -> 'task_wait') AS r
 ),
 
 progresses AS (

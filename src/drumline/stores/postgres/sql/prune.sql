@@ -52,6 +52,14 @@ edits AS (
     DELETE FROM drumline.payload_edit WHERE payload_edit.task_id = any((SELECT list.ids FROM list)::uuid [])
 ),
 
+records AS (
+    DELETE FROM drumline.step_record AS r WHERE r.task_id = any((SELECT list.ids FROM list)::uuid [])
+),
+
+waits AS (
+    DELETE FROM drumline.task_wait AS w WHERE w.task_id = any((SELECT list.ids FROM list)::uuid [])
+),
+
 progresses AS (
     DELETE FROM drumline.progress WHERE progress.task_id = any((SELECT list.ids FROM list)::uuid [])
 ),

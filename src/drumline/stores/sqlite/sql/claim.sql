@@ -59,10 +59,10 @@ WHERE
 
 -- name: claimed
 -- claim: what a session took with one claim.
--- GIVES one JSON list of [id, epoch, attempt, payload, options, tenant, queue, name, priority]
+-- GIVES one JSON list of [id, epoch, attempt, payload, options, tenant, queue, name, priority, records]
 SELECT json_group_array(json_array(
     live.id, live.epoch, live.attempt, task.payload, task.options,
-    lane.tenant, lane.queue, lane.name, lane.priority
+    lane.tenant, lane.queue, lane.name, lane.priority, live.records
 ))
 FROM task_live AS live
 INNER JOIN task ON live.id = task.id

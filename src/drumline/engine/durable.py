@@ -1,0 +1,129 @@
+"""Durable tasks: records are written in batches and sent along with claims, waits are answered or end the attempt."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from drumline.aio.batcher import Batcher, BatchWeights
+from drumline.core.codec import decode
+from drumline.core.durable import (
+    MOST_WAITS,
+    Answered,
+    NewRecord,
+    RecordPage,
+    RecordStatus,
+    StepsView,
+    WaitRequest,
+    check_record_name,
+    check_wait,
+)
+from drumline.core.errors import DrumlineError, Fenced, Invalid, NotFound, Unavailable
+from drumline.core.ids import TaskId
+from drumline.core.lease import Lease
+from drumline.core.outcome import ErrorInfo
+from drumline.core.state import Act, State
+from drumline.engine.options import EngineOptions
+from drumline.engine.settle import Settlements
+from drumline.ports.durable import DurableTasks, Recorded, RecordLimits
+from drumline.ports.store import Claim, Settled, Settlement, Store
+
+ROW_BYTES: Final = 200
+
+
+class DurableService:
+    """Keeps what tasks have done, and ends attempts that have nothing to do but wait."""
+
+    def __init__(self, store: Store, settlements: Settlements, *, options: EngineOptions) -> None:
+        self._store = store
+        self._durable: DurableTasks = store.durable
+        self._settlements = settlements
+        self._limits = options.limits
+        self._record_limits = RecordLimits(options.limits.records, options.limits.record_bytes)
+        self._metrics = options.metrics
+        self._batcher: Batcher[NewRecord, Recorded | Invalid] = Batcher(
+            self.record, name="records", largest=500, parallel=options.parallel, weights=BatchWeights(_weight)
+        )
+
+    async def join(self, records: Sequence[NewRecord]) -> Sequence[Recorded | Invalid]:
+        """Write records in one transaction with those of other workers that come at the same time."""
+        return await self._batcher.join_many(records)
+
+    async def record(self, records: Sequence[NewRecord]) -> list[Recorded | Invalid]:
+        """Write records of current leases; each gets what is recorded under its name, or why it is not written."""
+        errors = [self._error(new) for new in records]
+        good = [new for new, error in zip(records, errors, strict=True) if error is None]
+        answers = iter(await self._durable.record(good, limits=self._record_limits) if good else ())
+        told = [next(answers) if error is None else error for error in errors]
+        for answer in told:
+            if isinstance(answer, Fenced):
+                self._metrics.fenced.add()
+        return told
+
+    async def wait(self, request: WaitRequest) -> Answered | State | DrumlineError:
+        """Answer what an attempt waits for, or end the attempt; returns the task's state then."""
+        if not 0 < len(request.waits) <= MOST_WAITS:
+            raise Invalid(f"must be from 1 to {MOST_WAITS:,}", field="waits")
+        for number, wait in enumerate(request.waits):
+            check_wait(wait, field=f"waits[{number}].")
+        answer = await self._durable.wait(request, limits=self._record_limits)
+        if isinstance(answer, Settled):
+            self._settlements.followed([Settlement(lease=request.lease, act=Act.PARK)], [answer])
+            return answer.state
+        if isinstance(answer, Fenced):
+            self._metrics.fenced.add()
+        return answer
+
+    async def records(self, lease: Lease, *, after: int) -> RecordPage:
+        """Return records of the task of a current lease after a place, or raise `Fenced`."""
+        if await self._store.lease_states([lease]) == [None]:
+            raise Fenced(f"another attempt owns task {lease.task} now", field="lease")
+        (page,) = await self._durable.pages([(lease.task, after)])
+        return page
+
+    async def steps(self, task: TaskId, *, after: int = 0, limit: int = 100, tenant: str | None = None) -> StepsView:
+        """Return what a task has done and what it waits for, or raise `NotFound`."""
+        if not 1 <= limit <= self._limits.page:
+            raise Invalid(f"must be from 1 to {self._limits.page:,}", field="limit")
+        found = await self._durable.steps(task, after=after, limit=limit, tenant=tenant)
+        if isinstance(found, NotFound):
+            raise found
+        return found
+
+    async def fill(self, claims: list[Claim]) -> list[Claim]:
+        """Send the records of claimed tasks along, the first of them; of most tasks there are none."""
+        recorded = [task.lease.task for claim in claims for task in claim.tasks if task.recorded]
+        if not recorded:
+            return claims
+        try:
+            pages = await self._durable.pages([(task, 0) for task in recorded])
+        except Unavailable:
+            pages = [RecordPage((), has_more=True)] * len(recorded)  # their workers ask for them
+        found = dict(zip(recorded, pages, strict=True))
+        return [
+            Claim(
+                tuple(replace(task, records=found[task.lease.task]) if task.recorded else task for task in claim.tasks),
+                claim.next_due,
+                claim.left,
+            )
+            for claim in claims
+        ]
+
+    def _error(self, new: NewRecord) -> Invalid | None:
+        try:
+            check_record_name(new.name, new.key)
+        except Invalid as error:
+            return error
+        if new.status is not RecordStatus.DONE:
+            try:
+                decode(bytes(new.value), ErrorInfo)
+            except Invalid as error:
+                return Invalid(f"must be an error with kind and message: {error.message}", field="value")
+        if len(new.value) > self._limits.result:
+            text = f"has {len(new.value):,} bytes of JSON; at most {self._limits.result:,} are kept (limits.result)"
+            return Invalid(text, field=f"step {new.name!r}", code="too_large")
+        return None
+
+
+def _weight(new: NewRecord) -> int:
+    return len(new.value) + ROW_BYTES

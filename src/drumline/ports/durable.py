@@ -1,0 +1,63 @@
+"""Records of durable tasks, and what they wait for (`core.durable`)."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple, Protocol
+
+from drumline.core.durable import Answered, NewRecord, Record, RecordPage, StepsView, WaitRequest
+from drumline.core.errors import Fenced, NotFound, QuotaExceeded
+from drumline.core.ids import TaskId
+from drumline.core.limits import DEFAULT_LIMITS
+from drumline.ports.execution import Settled
+
+Recorded = Record | Fenced | QuotaExceeded
+"""What became of a record: itself, or the one that was there first; or why it was not written."""
+Waited = Answered | Settled | Fenced | QuotaExceeded
+"""What became of a wait: answers, or the end of the attempt; or why neither."""
+
+PAGE_BYTES: Final = 256 * 1024
+"""Bytes of records in one page; the first of them is there whatever it has."""
+
+
+class RecordLimits(NamedTuple):
+    """How many records a task may have, and how many bytes of them."""
+
+    records: int = DEFAULT_LIMITS.records
+    size: int = DEFAULT_LIMITS.record_bytes
+
+
+DEFAULT_RECORD_LIMITS: Final = RecordLimits()
+
+
+class DurableTasks(Protocol):
+    """Keeps what tasks have done and what they wait for."""
+
+    async def record(
+        self, records: Sequence[NewRecord], *, limits: RecordLimits = DEFAULT_RECORD_LIMITS
+    ) -> list[Recorded]:
+        """Write records of current leases, each in the order of its task; a record under one name stays as it was.
+
+        One statement locks the live row where epoch and nonce match, and inserts. A new record makes the failures and
+        crashes of its task count anew; one that only says that a step was tried does not. A task has at most as many
+        records, and bytes of them, as the limits say.
+        """
+        ...
+
+    async def wait(self, request: WaitRequest, *, limits: RecordLimits = DEFAULT_RECORD_LIMITS) -> Waited:
+        """Answer what an attempt waits for, or else end the attempt until there may be an answer.
+
+        Under the locks of the task and of its lease it is looked whether a wait can be answered: its time has come.
+        Then its record is written, and its row is gone. If none can be answered, each wait is kept as a row, whose
+        time is that of the first attempt that waited for it, and the task is queued, due at the earliest of them; the
+        attempt does not count. If the cancellation of the task was asked for, it ends as cancelled.
+
+        The same request repeated gets the same answer.
+        """
+        ...
+
+    async def pages(self, tasks: Sequence[tuple[TaskId, int]]) -> list[RecordPage]:
+        """Return the records of tasks after a place each, all together about `PAGE_BYTES`."""
+        ...
+
+    async def steps(self, task: TaskId, *, after: int, limit: int, tenant: str | None = None) -> StepsView | NotFound:
+        """Return the records of a task after a place, in their order, and what it waits for."""
+        ...

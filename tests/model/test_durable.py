@@ -1,0 +1,88 @@
+"""The protocol of durable tasks holds in every interleaving, and each protection is needed."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.model.durable_statements import Facts, explore
+
+
+def lost(facts: Facts) -> bool:
+    return {"signal", "wait"} <= facts and "due" not in facts
+
+
+def child_lost(facts: Facts) -> bool:
+    return {"ended", "wait"} <= facts and "due" not in facts
+
+
+def late(facts: Facts) -> bool:
+    return {"bad", "record"} <= facts
+
+
+def never(_facts: Facts) -> bool:
+    return False
+
+
+SIGNAL = "snap; lock task; snap; put signal; see wait; if wait due; commit"
+PARK = "snap; lock task; snap; see signal; unless signal wait; commit"
+CHILD = "snap; lock parent; lock kid; snap; put ended; see wait; if wait due; commit"
+PARK_FOR_CHILD = "snap; lock parent; snap; see ended; unless ended wait; commit"
+RECORD = "snap; lock live; now reaped; unless reaped record; late reaped bad; commit"
+REAP = "lock live; put reaped; commit"
+BY_KEY = "lock key; snap; put signal; see wait; lock task; if wait due; commit"
+PARK_BY_KEY = "lock key; lock task; snap; see signal; unless signal wait; commit"
+
+
+@pytest.mark.parametrize(
+    ("programs", "wrong"),
+    [
+        ((SIGNAL, PARK), lost),
+        ((RECORD, REAP), late),
+        ((BY_KEY, PARK_BY_KEY), lost),
+        ((CHILD, PARK_FOR_CHILD, "lock parent; lock plive; put cancelled; commit"), child_lost),
+        (("lock A; lock B; put x; commit", "lock A; lock B; put y; commit"), never),
+    ],
+    ids=["park and signal", "record and reap", "correlation", "child, park and cancel", "one order of ids"],
+)
+def test_statements_that_lock_and_then_look_hold(programs: tuple[str, ...], wrong: Callable[[Facts], bool]) -> None:
+    found = explore(programs, wrong)
+
+    assert (found.deadlocks, found.wrong) == (0, 0)
+    assert found.states > 5
+
+
+@pytest.mark.parametrize(
+    ("programs", "wrong"),
+    [
+        ((SIGNAL, PARK.replace("lock task; snap", "lock task")), lost),
+        ((SIGNAL.replace("lock task; snap", "lock task"), PARK), lost),
+        (("snap; see reaped; unless reaped record; late reaped bad; commit", REAP), late),
+        (("snap; put signal; see wait; locksaw wait task; if wait due; commit", PARK), lost),
+        ((BY_KEY, PARK_BY_KEY.replace("lock key; lock task", "lock task; lock key")), lost),
+        (
+            (
+                CHILD.replace("lock parent; lock kid", "lock kid; lock parent"),
+                "lock parent; lock kid; put cancelled; commit",
+            ),
+            child_lost,
+        ),
+        (
+            (
+                "snap; see plive; locksaw plive parent; put ended; snap; see wait; if wait due; commit",
+                "put plive; commit; " + PARK_FOR_CHILD,
+            ),
+            child_lost,
+        ),
+        (("lock A; lock B; put x; commit", "lock B; lock A; put y; commit"), never),
+    ],
+    ids=[
+        "M35 park locks and looks in one statement", "M36 signal locks and looks in one statement",
+        "M37 record matches the lease without a lock", "M38 correlation with the task's lock only",
+        "M39 park locks the task before the key", "M40 a child's end locks its own row first",
+        "M41 a child's end locks the parent's live row", "M42 parents first, then selves",
+    ],
+)  # fmt: skip
+def test_each_order_of_statements_is_needed(programs: tuple[str, ...], wrong: Callable[[Facts], bool]) -> None:
+    found = explore(programs, wrong)
+
+    assert found.deadlocks + found.wrong > 0, "the checker found nothing wrong, so it proves nothing"
