@@ -5,12 +5,22 @@ from typing import Any
 from msgspec import Raw
 
 from drumline.core.codec import encode
-from drumline.core.durable import Answered, NewRecord, Record, RecordStatus, StepsView, Wait, WaitKind, WaitRequest
-from drumline.core.errors import NotFound
+from drumline.core.durable import (
+    Answered,
+    NewRecord,
+    NewSignal,
+    Record,
+    RecordStatus,
+    StepsView,
+    Wait,
+    WaitKind,
+    WaitRequest,
+)
+from drumline.core.errors import Conflict, KeyReused, NotFound, QuotaExceeded
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.state import State
-from drumline.ports.durable import Recorded, Waited
+from drumline.ports.durable import Recorded, Signalled, Waited
 from drumline.ports.store import Settled, Store
 
 
@@ -48,6 +58,15 @@ async def answered(store: Store, lease: Lease, *waits: Wait) -> list[Record | No
     answer = await wait(store, lease, *waits)
     assert isinstance(answer, Answered)
     return [record for _, record in answer.answers]
+
+
+async def signal(
+    store: Store, task: TaskId, name: str, payload: Any = None, *, id: str = "s1", tenant: str | None = None
+) -> Signalled | NotFound | Conflict | KeyReused | QuotaExceeded:
+    """Send a signal to a task."""
+    return await store.durable.signal(
+        NewSignal(id=id, name=name, task=task, payload=Raw(encode(payload)), tenant=tenant)
+    )
 
 
 async def steps_of(store: Store, task: TaskId) -> StepsView:

@@ -183,6 +183,14 @@ def body_of(operation: Operation, tenancy: Tenancy) -> dict[str, Any]:
         "TenantChange": {"queued": 1},
         "ChangeSessionRequest": {"queues": ["taken"], "capacity": 1},
         "RawSettleRequest": {"reports": []},
+        "RawRecordRequest": {"records": []},
+        "RecordPageRequest": {"lease": {"task": tenancy.ids["done"], "epoch": 1, "nonce": "0" * 16}},
+        "WaitRequestBody": {
+            "lease": {"task": tenancy.ids["done"], "epoch": 1, "nonce": "0" * 16},
+            "waits": [{"kind": "sleep", "name": "nap", "delay": 1}],
+        },
+        "SignalRequest": {"payload": 1},
+        "KeyedSignalRequest": {"key": "beta's own"},
         "ProgressRequest": {"notes": []},
         "LimitRequest": {"task": "beta's own", "max_concurrent": 1},
         "SecretRequest": {"value": "beta's own"},
@@ -215,7 +223,7 @@ async def test_another_tenants_key_finds_nothing_of_ours(tenancy: Tenancy) -> No
         strange = [id_ for name, id_ in tenancy.ids.items() if "beta" not in name and id_ not in path]
         assert not [id_ for id_ in strange if id_ in said], place
         # Queues, limits and secrets are each tenant's own by name: there beta finds its own, and nothing of ours.
-        is_by_name = any(noun in operation.path for noun in ("/queues/", "/limits/", "/secrets/"))
+        is_by_name = any(noun in operation.path for noun in ("/queues/", "/limits/", "/secrets/", "v1/signals/"))
         if "{" in operation.path and not is_by_name:
             is_for_all = operation.permission in INSTALLATION
             hidden = {403} if is_for_all else {404}

@@ -50,6 +50,10 @@ INSERT INTO drumline.cause (first_at, last_at, count, lane, fingerprint, kind, m
 SELECT 1, 1, 1, id, 'f', 'k', 'm' FROM {lane};
 INSERT INTO drumline.dead_letter VALUES ('{id}', 1, 1, 1, 1, 'r', 'm');
 INSERT INTO drumline.payload_edit VALUES ('{id}', 1, 1, '');
+INSERT INTO drumline.step_record VALUES ('{id}', 1, 1, NULL, 1, 1, 1, 1, 1, 'n', '', 'null');
+INSERT INTO drumline.task_wait VALUES ('{id}', 1, NULL, 1, 2, 'n', '', '');
+INSERT INTO drumline.signal (task_id, at, tenant, name, key, id, payload)
+VALUES ('{id}', 1, '{tenant}', 'n', '', '1', '');
 INSERT INTO drumline.bulk (id, created_at, tokens_at, total, tenant, act, state, request)
 VALUES ('{id}', 1, 1, 1, '{tenant}', 'cancel', 'running', '');
 INSERT INTO drumline.bulk_item (bulk_id, task_id, seq) VALUES ('{id}', '{id}', 1);

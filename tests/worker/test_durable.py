@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from drumline.core.attempt import AttemptOutcome
 from drumline.core.durable import RecordStatus, WaitKind
@@ -13,7 +13,7 @@ from drumline.core.ids import TaskId
 from drumline.core.state import State
 from drumline.core.task import TaskView
 from drumline.sdk.context import Context, inject
-from drumline.sdk.errors import StepFailed
+from drumline.sdk.errors import SignalTimeout, StepFailed
 from drumline.stores.sealing import AesBox
 from tests.durable_factories import names_of, steps_of
 from tests.harness.parts import use_box
@@ -411,3 +411,77 @@ async def test_why_says_what_a_task_waits_for(house: House) -> None:
 
     assert (reason.cause.value, reason.until) == ("waiting", view.due_at)
     assert "sleeps ('until packed')" in reason.text
+
+
+class Approval(Struct):
+    by: str
+
+
+async def test_a_signal_wakes_the_task_and_is_read_as_its_type(house: House) -> None:
+    @house.app.task(name="approval", retries=0)
+    async def approval(*, ctx: Context[None] = inject()) -> str:
+        found = await ctx.wait_for("approved", Approval, timeout="7d")
+        return found.by
+
+    async with house.worker():
+        task = await house.submit("approval")
+        view = await parked(house, task)
+        (reason,) = await house.engine.wait_reasons.why(task)
+        sent = await house.engine.durable.signal("approved", Raw(b'{"by":"ada"}'), task=task)
+        ended = await house.ended(task)
+
+    assert view.due_at == house.clock.now() + 7 * 86_400_000
+    assert "waits for the signal 'approved'" in reason.text
+    assert (sent.created, sent.woken) == (True, 1)
+    assert result_of(ended) == "ada"
+
+
+async def test_a_wait_that_times_out_raises_and_stays_so(house: House) -> None:
+    caught: list[str] = []
+
+    @house.app.task(name="impatient", retries=0)
+    async def impatient(*, ctx: Context[None] = inject()) -> str:
+        try:
+            await ctx.wait_for("approved", timeout=60)
+        except SignalTimeout as error:
+            caught.append(str(error))
+        await ctx.sleep("nap", seconds=1)
+        return "over"
+
+    async with house.worker():
+        task = await house.submit("impatient")
+        await parked(house, task)
+        house.clock.advance(60)
+        await parked(house, task, 2)
+        await house.engine.durable.signal("approved", task=task)
+        house.clock.advance(1)
+        view = await house.ended(task)
+
+    assert result_of(view) == "over"
+    assert caught == ["no signal 'approved' came in time"] * 2
+
+
+async def test_a_signal_that_does_not_fit_its_type_lets_the_task_wait_for_a_person(house: House) -> None:
+    @house.app.task(name="unfit", retries=0)
+    def unfit(*, ctx: Context[None] = inject()) -> str:
+        return ctx.blocking.wait_for("approved", Approval).by
+
+    async with house.worker():
+        task = await house.submit("unfit")
+        await house.engine.durable.signal("approved", Raw(b"[1]"), task=task)
+        await parked(house, task)
+
+    (wait,) = (await steps_of(house.engine.store, task)).waits
+    assert wait.kind is WaitKind.PERSON
+
+
+async def test_a_signal_by_its_key_reaches_the_task_that_waits_with_it(house: House) -> None:
+    @house.app.task(name="payment", retries=0)
+    async def payment(order: str, *, ctx: Context[None] = inject()) -> object:
+        return await ctx.wait_for("paid", correlation=order)
+
+    async with house.worker():
+        task = await house.submit("payment", {"order": "order-17"})
+        await parked(house, task)
+        await house.engine.durable.signal("paid", Raw(b"5"), key="order-17")
+        assert result_of(await house.ended(task)) == 5

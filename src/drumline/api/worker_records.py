@@ -6,7 +6,7 @@ from drumline.aio.threads import off_loop
 from drumline.api.lists import ListReader
 from drumline.api.operation import ApiCall, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.problems import to_problem
-from drumline.api.session_ownership import is_own, own_tasks
+from drumline.api.session_ownership import is_own, own_spec, own_tasks
 from drumline.core.access import Permission
 from drumline.core.codec import check_json, encode
 from drumline.core.durable import Answered, NewRecord, Record
@@ -24,8 +24,7 @@ from drumline.core.durable_protocol import (
     wait_request_of,
 )
 from drumline.core.errors import DrumlineError, Fenced, Invalid
-from drumline.core.ids import parse_session_id
-from drumline.core.lease import Lease
+from drumline.core.ids import SessionId, parse_session_id
 from drumline.core.limits import Limits
 from drumline.core.protocol import lease_of
 from drumline.core.record_body import RecordPageBody, page_body, record_body
@@ -47,7 +46,7 @@ async def record(call: ApiCall[RawRecordRequest, NoQuery]) -> Reply:
         return [_record_of(body, f"records[{number}]", limits) for number, body in enumerate(bodies)]
 
     checked = await off_loop(sum(RECORD_BYTES + len(body.value) for body in bodies), check)
-    if not await _is_own(call):
+    if not await is_own(call, _session(call)):
         own = await own_tasks(call, [new.lease.task for new in checked if isinstance(new, NewRecord)])
         checked = [
             Fenced(_NOT_CURRENT) if isinstance(new, NewRecord) and new.lease.task not in own else new for new in checked
@@ -60,7 +59,7 @@ async def record(call: ApiCall[RawRecordRequest, NoQuery]) -> Reply:
 async def wait(call: ApiCall[WaitRequestBody, NoQuery]) -> Reply:
     """Answer what an attempt waits for, or end the attempt until there may be an answer."""
     request = wait_request_of(call.body)
-    await _check_own(call, request.lease)
+    await own_spec(call, _session(call))
     answer = await call.context.gateway.wait(request)
     if isinstance(answer, DrumlineError):
         raise answer
@@ -72,19 +71,13 @@ async def wait(call: ApiCall[WaitRequestBody, NoQuery]) -> Reply:
 async def list_records(call: ApiCall[RecordPageRequest, NoQuery]) -> Reply:
     """Return records of a task; only to the session that holds its lease."""
     lease = lease_of(call.body.lease, field="lease")
-    await _check_own(call, lease)
+    await own_spec(call, _session(call))
     page = await call.context.gateway.records(lease, after=call.body.after)
     return Reply(encode(page_body(page)))
 
 
-async def _is_own(call: ApiCall[Any, Any]) -> bool:
-    return await is_own(call, parse_session_id(call.params["session"], field="session"))
-
-
-async def _check_own(call: ApiCall[Any, Any], lease: Lease) -> None:
-    """Raise `Fenced` unless the session is the caller's own, or at least the task is."""
-    if not await _is_own(call) and lease.task not in await own_tasks(call, [lease.task]):
-        raise Fenced(_NOT_CURRENT, field="lease")
+def _session(call: ApiCall[Any, Any]) -> SessionId:
+    return parse_session_id(call.params["session"], field="session")
 
 
 def _record_of(body: NewRecordBody, field: str, limits: Limits) -> NewRecord | DrumlineError:

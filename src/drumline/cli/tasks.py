@@ -11,6 +11,7 @@ from drumline.cli.describing import print_task
 from drumline.cli.options import Fields, Limit, Statuses, Tag, TaskId
 from drumline.cli.output import Form, say
 from drumline.cli.parameters import Argument, Option
+from drumline.cli.signalling import signal
 from drumline.cli.steps import COLUMNS as STEP_COLUMNS
 from drumline.cli.steps import timeline
 from drumline.cli.submitting import submit
@@ -32,6 +33,7 @@ app.add("logs")(logs)
 app.add("cancel")(cancel)
 app.add("retry")(retry)
 app.add("reschedule")(reschedule)
+app.add("signal")(signal)
 
 ARTIFACTS = (
     Column("NAME", "name", rank=9, least=16),

@@ -40,6 +40,7 @@ class Permission(StrEnum):
     TASKS_READ = "tasks:read"
     TASKS_SUBMIT = "tasks:submit"
     TASKS_CONTROL = "tasks:control"
+    TASKS_SIGNAL = "tasks:signal"
     QUEUES_READ = "queues:read"
     QUEUES_CONTROL = "queues:control"
     WORKERS_READ = "workers:read"
@@ -83,6 +84,7 @@ _OPERATING: Final = frozenset(
     {
         Permission.TASKS_SUBMIT,
         Permission.TASKS_CONTROL,
+        Permission.TASKS_SIGNAL,
         Permission.QUEUES_CONTROL,
         Permission.WORKERS_CONTROL,
         Permission.SCHEDULES_WRITE,
@@ -99,7 +101,13 @@ ROLES: Final[Mapping[Role, frozenset[Permission]]] = MappingProxyType(
         Role.ADMIN: frozenset(Permission),
         Role.OPERATOR: _LOOKING | _OPERATING,
         Role.SUBMITTER: frozenset(
-            {Permission.TASKS_SUBMIT, Permission.TASKS_READ, Permission.QUEUES_READ, Permission.WORKERS_READ}
+            {
+                Permission.TASKS_SUBMIT,
+                Permission.TASKS_SIGNAL,
+                Permission.TASKS_READ,
+                Permission.QUEUES_READ,
+                Permission.WORKERS_READ,
+            }
         ),
         Role.WORKER: frozenset({Permission.WORKERS_PROTOCOL}),
         Role.VIEWER: _LOOKING,

@@ -29,6 +29,7 @@ class RecordKind(IntEnum):
 
     STEP = 1
     SLEEP = 2
+    SIGNAL = 3
 
     @property
     def word(self) -> str:
@@ -44,6 +45,8 @@ class RecordStatus(IntEnum):
     DONE = 1
     FAILED = 2
     """A step has failed for good, by its own retries: its error is the record."""
+    TIMED_OUT = 3
+    """A wait for a signal is over, and none came."""
 
     @property
     def word(self) -> str:
@@ -55,6 +58,7 @@ class WaitKind(IntEnum):
     """What a task waits for. The numbers are stored: never reuse one."""
 
     SLEEP = 2
+    SIGNAL = 3
     RETRY = 20
     """The time of the next try of a step."""
     PERSON = 21
@@ -66,7 +70,7 @@ class WaitKind(IntEnum):
         return self.name.lower()
 
 
-RECORD_OF: Final = {WaitKind.SLEEP: RecordKind.SLEEP}
+RECORD_OF: Final = {WaitKind.SLEEP: RecordKind.SLEEP, WaitKind.SIGNAL: RecordKind.SIGNAL}
 """The kind of record that an answered wait leaves; waits of the other kinds leave none."""
 
 
@@ -125,6 +129,8 @@ class Wait(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Until when at most."""
     reason: str = ""
     """With `PERSON`: what is wrong."""
+    correlation: str | None = None
+    """With `SIGNAL`: the key of signals that are sent to no task in particular, and may answer it too."""
 
 
 class WaitRequest(Struct, frozen=True, kw_only=True):
@@ -156,6 +162,19 @@ class WaitView(Struct, frozen=True, kw_only=True):
     """The epoch of the last attempt that waited for it."""
 
 
+class NewSignal(Struct, frozen=True, kw_only=True):
+    """A signal on its way into the store: to a task, or by a key to whichever task of the tenant takes it first."""
+
+    id: str
+    """The sender's: the same signal sent twice is kept once."""
+    name: str
+    payload: Raw = NOTHING
+    task: TaskId | None = None
+    key: str = ""
+    tenant: str | None = None
+    """Whose tasks it may reach; None means every tenant's, which only a signal to a task may be."""
+
+
 class StepsView(Struct, frozen=True, kw_only=True):
     """The records of a task, a page of them, and what it waits for."""
 
@@ -174,6 +193,8 @@ def check_record_name(name: str, key: str, *, field: str = "") -> None:
 def check_wait(wait: Wait, *, field: str = "") -> Wait:
     """Return a wait, or raise `Invalid` naming what is wrong with it."""
     check_record_name(wait.name, wait.key, field=field)
+    if wait.correlation is not None:
+        check_text(wait.correlation, field=f"{field}correlation", longest=LONGEST_RECORD_NAME)
     if wait.delay_ms is not None and wait.until is not None:
         raise Invalid("cannot be given together with until", field=f"{field}delay")
     if wait.delay_ms is not None and not 0 <= wait.delay_ms <= LONGEST_WAIT_MS:

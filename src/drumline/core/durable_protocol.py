@@ -35,8 +35,8 @@ WaitWord = Annotated[str, Meta(extra_json_schema={"enum": list(_WAITS)})]
 _STATUS_WORDS: Final[dict[RecordStatus, Literal["tried", "done", "failed"]]] = {
     RecordStatus.TRIED: "tried", RecordStatus.DONE: "done", RecordStatus.FAILED: "failed",
 }  # fmt: skip
-_WAIT_WORDS: Final[dict[WaitKind, Literal["sleep", "retry", "person"]]] = {
-    WaitKind.SLEEP: "sleep", WaitKind.RETRY: "retry", WaitKind.PERSON: "person",
+_WAIT_WORDS: Final[dict[WaitKind, Literal["sleep", "signal", "retry", "person"]]] = {
+    WaitKind.SLEEP: "sleep", WaitKind.SIGNAL: "signal", WaitKind.RETRY: "retry", WaitKind.PERSON: "person",
 }  # fmt: skip
 _LONGEST: Final = LONGEST_WAIT_MS / 1000
 _Name = Annotated[str, Meta(max_length=LONGEST_RECORD_NAME, pattern=LINE_PATTERN)]
@@ -96,23 +96,25 @@ class RecordPageRequest(Struct, frozen=True, forbid_unknown_fields=True):
 class WaitBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Something to wait for: `delay` from the first time on, or `until`.
 
-    A `sleep` leaves a record. A `retry` is the wait for the next try of a step. With `person` the task waits until
-    somebody reschedules it.
+    A `sleep` leaves a record, and so does a `signal`, whose `name` is that of the signal. A `retry` is the wait for the
+    next try of a step. With `person` the task waits until somebody reschedules it.
     """
 
     SCHEMA: ClassVar[Schema] = {
         "allOf": [
-            {"anyOf": [given("delay"), given("until"), {"properties": {"kind": {"const": "person"}}}]},
+            {"anyOf": [given("delay"), given("until"), {"properties": {"kind": {"enum": ["signal", "person"]}}}]},
             {"not": {"allOf": [given("delay"), given("until")]}},
         ]
     }
 
-    kind: Literal["sleep", "retry", "person"]
+    kind: Literal["sleep", "signal", "retry", "person"]
     name: _Name
     key: _Key = ""
     delay: Annotated[float | None, about(minimum=0, maximum=_LONGEST)] = None
     until: Annotated[datetime | None, moment("Wait until this time; not together with delay.")] = None
     reason: Annotated[str, Meta(max_length=4000)] = ""
+    correlation: Annotated[str, Meta(max_length=LONGEST_RECORD_NAME, pattern=LINE_PATTERN)] | None = None
+    """The key of signals that were sent to no task in particular, and may answer it too."""
 
 
 class WaitRequestBody(Struct, frozen=True, forbid_unknown_fields=True):
@@ -189,6 +191,7 @@ def page_request(lease: Lease, after: int) -> RecordPageRequest:
 def _wait_body(wait: Wait) -> WaitBody:
     return WaitBody(
         kind=_WAIT_WORDS[wait.kind], name=wait.name, key=wait.key, reason=wait.reason,
+        correlation=wait.correlation,
         delay=None if wait.delay_ms is None else wait.delay_ms / 1000,
         until=None if wait.until is None else convert(moment_of(wait.until), datetime),
     )  # fmt: skip
@@ -200,5 +203,6 @@ def _wait_of(body: WaitBody, *, field: str) -> Wait:
     until: Instant | None = None if body.until is None else to_instant(body.until, field=f"{field}.until")
     return Wait(
         kind=_WAITS[body.kind], name=body.name, key=body.key, reason=body.reason, until=until,
+        correlation=body.correlation,
         delay_ms=None if body.delay is None else round(body.delay * 1000),
     )  # fmt: skip

@@ -43,6 +43,7 @@ _TYPE_OF: Final = {
     Act.FAIL: TASK_FAILED,
     Act.SNOOZE: "drumline.task.snoozed",
     Act.PARK: "drumline.task.parked",
+    Act.WAKE: "drumline.task.woken",
     Act.RELEASE: "drumline.task.released",
     Act.REAP: "drumline.task.reaped",
     Act.STOP: TASK_CANCELLED,

@@ -14,6 +14,7 @@ TASK_CHANGES: Final[Mapping[str, str]] = MappingProxyType(
         "drumline.task.failed": "It has failed for good: there is a dead letter.",
         "drumline.task.snoozed": "An execution asked to be run later; it does not count.",
         "drumline.task.parked": "An execution waits for a time or a signal: it has ended, and does not count.",
+        "drumline.task.woken": "A signal that it waits for has come: it waits to be claimed.",
         "drumline.task.released": "A worker gave it back unfinished; the execution does not count.",
         "drumline.task.reaped": "The worker died; it will be run by another.",
         "drumline.task.cancel_requested": "Its cancellation was requested; its worker is informed.",
@@ -29,8 +30,10 @@ TASK_CHANGES: Final[Mapping[str, str]] = MappingProxyType(
 FACTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "drumline.task.recorded": "A step, a sleep or a wait of a task was recorded, or the failure of a step.",
+        "drumline.task.signalled": "A signal to a task was accepted.",
         "drumline.task.edited": "A task was given another payload, to run again with it.",
         "drumline.dead_letter.discarded": "The dead letter of a task was discarded.",
+        "drumline.signal.received": "A signal by correlation was accepted; its subject is the key.",
         "drumline.job.submitted": "A job was accepted.",
         "drumline.job.started": "The first of its tasks was claimed.",
         "drumline.job.completed": "All its tasks have ended well.",

@@ -41,6 +41,7 @@ class Act(StrEnum):
     FAIL = "fail"  # its attempt failed for good
     SNOOZE = "snooze"  # its attempt asked to be run later, without counting
     PARK = "park"  # its attempt waits for a time or a signal: it ends, without counting
+    WAKE = "wake"  # something that it waits for has come: it is due
     RELEASE = "release"  # its worker gives it back unfinished, without counting
     REAP = "reap"  # its worker died
     STOP = "stop"  # its worker saw the cancellation and stopped it
@@ -61,6 +62,7 @@ TRANSITIONS: Final[Mapping[tuple[State, Act], State]] = MappingProxyType(
         (State.QUEUED, Act.CANCEL): State.CANCELLED,
         (State.QUEUED, Act.FORCE_CANCEL): State.CANCELLED,
         (State.QUEUED, Act.RESCHEDULE): State.QUEUED,
+        (State.QUEUED, Act.WAKE): State.QUEUED,
         (State.RUNNING, Act.COMPLETE): State.COMPLETED,
         (State.RUNNING, Act.BACK_OFF): State.QUEUED,
         (State.RUNNING, Act.FAIL): State.FAILED,

@@ -82,6 +82,11 @@ def explain(task: TaskView, around: Surroundings) -> tuple[WaitReason, ...]:
         return (_running(task),)
     if task.state is State.BLOCKED:
         return (_dependency(around),)
+    return _queued(task, around)
+
+
+def _queued(task: TaskView, around: Surroundings) -> tuple[WaitReason, ...]:
+    """Return why a queued task does not run."""
     if around.waits and not task.failures:  # what else would keep it from running may have changed when it is due
         return tuple(_wait(each) for each in around.waits)
     reasons = [*_time(task, around), *_pause(task, around), *_limits(around), *_workers(task, around)]
@@ -129,6 +134,7 @@ def _wait(wait: WaitView) -> WaitReason:
     of = f", {wait.key!r}" if wait.key else ""
     texts = {
         WaitKind.SLEEP: f"it sleeps ({wait.name!r}{of})",
+        WaitKind.SIGNAL: f"it waits for the signal {wait.name!r}{of}",
         WaitKind.RETRY: f"its step {wait.name!r}{of} failed, and is tried again",
         WaitKind.PERSON: f"it waits for a person who runs code that can read it, and reschedules it: {wait.reason}",
     }

@@ -1,16 +1,22 @@
 """Durable tasks: records are written in batches and sent along with claims, waits are answered or end the attempt."""
 
+import secrets
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
+from msgspec import Raw
 from msgspec.structs import replace
 
 from drumline.aio.batcher import Batcher, BatchWeights
-from drumline.core.codec import decode
+from drumline.aio.threads import off_loop
+from drumline.core.codec import check_json, decode
 from drumline.core.durable import (
+    LONGEST_RECORD_NAME,
     MOST_WAITS,
+    NOTHING,
     Answered,
     NewRecord,
+    NewSignal,
     RecordPage,
     RecordStatus,
     StepsView,
@@ -21,6 +27,7 @@ from drumline.core.durable import (
 from drumline.core.errors import DrumlineError, Fenced, Invalid, NotFound, Unavailable
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
+from drumline.core.names import check_text
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State
 from drumline.engine.options import EngineOptions
@@ -29,6 +36,14 @@ from drumline.ports.durable import DurableTasks, Recorded, RecordLimits
 from drumline.ports.store import Claim, Settled, Settlement, Store
 
 ROW_BYTES: Final = 200
+
+
+class Sent(NamedTuple):
+    """A signal that is kept: its id, whether it is new, and how many tasks it has woken."""
+
+    id: str
+    created: bool
+    woken: int
 
 
 class DurableService:
@@ -73,6 +88,43 @@ class DurableService:
         if isinstance(answer, Fenced):
             self._metrics.fenced.add()
         return answer
+
+    async def signal(
+        self,
+        name: str,
+        payload: Raw = NOTHING,
+        *,
+        task: TaskId | None = None,
+        key: str | None = None,
+        id: str | None = None,
+        tenant: str | None = None,
+    ) -> Sent:
+        """Keep a signal to a task, or by a key to whichever task of the tenant takes it first.
+
+        Raises `NotFound`, `Conflict` if the task has ended, `KeyReused` if the id belongs to another signal, and
+        `Invalid` naming the field at fault.
+        """
+        check_record_name(name, "")
+        if task is None:
+            check_text(key or "", field="key", longest=LONGEST_RECORD_NAME)
+        if id is not None:
+            check_text(id, field="id", longest=LONGEST_RECORD_NAME)
+        await off_loop(
+            len(payload),
+            lambda: check_json(
+                bytes(payload), field="payload", largest=self._limits.payload, deepest=self._limits.nesting
+            ),
+        )
+        own = id or secrets.token_hex(16)
+        answer = await self._durable.signal(
+            NewSignal(id=own, name=name, payload=payload, task=task, key=key or "", tenant=tenant)
+        )
+        if isinstance(answer, DrumlineError):
+            raise answer
+        effects = self._settlements.effects
+        effects.notes.changed(answer.woken)
+        effects.offers.move([each.hint for each in answer.woken if each.hint is not None])
+        return Sent(own, answer.created, len(answer.woken))
 
     async def records(self, lease: Lease, *, after: int) -> RecordPage:
         """Return records of the task of a current lease after a place, or raise `Fenced`."""

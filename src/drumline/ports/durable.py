@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol
 
-from drumline.core.durable import Answered, NewRecord, Record, RecordPage, StepsView, WaitRequest
-from drumline.core.errors import Fenced, NotFound, QuotaExceeded
+from msgspec import Struct
+
+from drumline.core.durable import Answered, NewRecord, NewSignal, Record, RecordPage, StepsView, WaitRequest
+from drumline.core.errors import Conflict, Fenced, KeyReused, NotFound, QuotaExceeded
 from drumline.core.ids import TaskId
 from drumline.core.limits import DEFAULT_LIMITS
+from drumline.ports.changed import Changed
 from drumline.ports.execution import Settled
 
 Recorded = Record | Fenced | QuotaExceeded
@@ -14,6 +17,8 @@ Recorded = Record | Fenced | QuotaExceeded
 Waited = Answered | Settled | Fenced | QuotaExceeded
 """What became of a wait: answers, or the end of the attempt; or why neither."""
 
+MOST_SIGNALS: Final = 1000
+"""Signals to one task, or by one key, that nobody has taken yet."""
 PAGE_BYTES: Final = 256 * 1024
 """Bytes of records in one page; the first of them is there whatever it has."""
 
@@ -26,6 +31,13 @@ class RecordLimits(NamedTuple):
 
 
 DEFAULT_RECORD_LIMITS: Final = RecordLimits()
+
+
+class Signalled(Struct, frozen=True):
+    """A signal that is kept: whether it is new, and the tasks that it woke."""
+
+    created: bool
+    woken: tuple[Changed, ...] = ()
 
 
 class DurableTasks(Protocol):
@@ -45,12 +57,21 @@ class DurableTasks(Protocol):
     async def wait(self, request: WaitRequest, *, limits: RecordLimits = DEFAULT_RECORD_LIMITS) -> Waited:
         """Answer what an attempt waits for, or else end the attempt until there may be an answer.
 
-        Under the locks of the task and of its lease it is looked whether a wait can be answered: its time has come.
-        Then its record is written, and its row is gone. If none can be answered, each wait is kept as a row, whose
-        time is that of the first attempt that waited for it, and the task is queued, due at the earliest of them; the
-        attempt does not count. If the cancellation of the task was asked for, it ends as cancelled.
+        Under the locks of the task and of its lease it is looked whether a wait can be answered: a signal for it is
+        there, or its time has come, in this order. Then its record is written, and its row is gone. If none can be
+        answered, each wait is kept as a row, whose time is that of the first attempt that waited for it, and the task
+        is queued, due at the earliest of them; the attempt does not count. If the cancellation of the task was asked
+        for, it ends as cancelled.
 
         The same request repeated gets the same answer.
+        """
+        ...
+
+    async def signal(self, signal: NewSignal) -> Signalled | NotFound | Conflict | KeyReused | QuotaExceeded:
+        """Keep a signal, and make every queued task due that waits for it; an attempt that comes then takes it.
+
+        The same id again changes nothing, also after the signal was taken; with another name or payload it is
+        `KeyReused`. A task that has ended takes no new ones: `Conflict`.
         """
         ...
 

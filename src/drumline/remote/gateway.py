@@ -235,12 +235,17 @@ class RemoteGateway:
             waited = await self._ask("POST", self._path(self._session, "waits"), WaitedBody, wait_request_body(request))
         except (Fenced, QuotaExceeded) as error:
             return error
+        except NotFound as error:
+            return Fenced(error.message)  # the session was closed, and with it the lease is over
         return state_of(waited.state) if waited.state else answered_of(waited)
 
     async def records(self, lease: Lease, *, after: int) -> RecordPage:
         """Return records of a task after a place, or raise `Fenced`."""
         path = self._path(self._session, "records", "list")
-        return page_of(await self._ask("POST", path, RecordPageBody, page_request(lease, after)))
+        try:
+            return page_of(await self._ask("POST", path, RecordPageBody, page_request(lease, after)))
+        except NotFound as error:
+            raise Fenced(error.message) from error
 
     def _check_keeps_records(self) -> None:
         if not self._keeps_records:

@@ -241,6 +241,23 @@ class Drumline(SubmitsMany, Generic[StateT]):
         client = await self.aclient()
         return TaskHandle(await client.asubmit(request), client)
 
+    def signal(self, name: str, payload: Any = None, *, key: str, id: str | None = None) -> bool:
+        """Send a signal to whichever task waits for it with this key as its correlation; return whether it is new.
+
+        It is kept if none does yet. The same `id` twice is one signal.
+        """
+        warn_if_blocking("asignal")
+        from drumline.sdk.sending import send_signal  # noqa: PLC0415 - only those who send signals pay for it
+
+        return self.client.transport.send(send_signal(name, payload, id=id, key=key)).created
+
+    async def asignal(self, name: str, payload: Any = None, *, key: str, id: str | None = None) -> bool:
+        """Send a signal by its key, as `signal` does."""
+        from drumline.sdk.sending import send_signal  # noqa: PLC0415
+
+        client = await self.aclient()
+        return (await client.transport.asend(send_signal(name, payload, id=id, key=key))).created
+
     def handle(self, id: str) -> TaskHandle[Any]:
         """Return the handle of a task that was submitted earlier, or elsewhere."""
         return TaskHandle(parse_task_id(id), self.client)

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Generator
 from datetime import datetime
 from typing import Any, Protocol, TypeVar, TypeVarTuple, overload
 
-from drumline.core.durable import Record, RecordStatus, Wait
+from drumline.core.durable import Record, RecordStatus, Wait, WaitKind
 from drumline.core.duration import Duration
 from drumline.core.retry import Backoff
 from drumline.sdk.durable_steps import (
@@ -25,6 +25,7 @@ from drumline.sdk.durable_steps import (
     WaitFor,
     sleep_in_steps,
     step_in_steps,
+    wait_in_steps,
 )
 
 Ts = TypeVarTuple("Ts")
@@ -153,6 +154,24 @@ class DurableContext:
         """Wait until a time; no worker is occupied meanwhile."""
         await self._arun(sleep_in_steps(name, _text(key), moment=moment))
 
+    async def wait_for(
+        self,
+        name: str,
+        type: type[T] = object,  # type: ignore[assignment]
+        *,
+        timeout: Duration | None = None,  # noqa: ASYNC109 - its end is recorded, and may be months away
+        key: Key | None = None,
+        correlation: str | None = None,
+    ) -> T:
+        """Return the payload of a signal, as a type; no worker is occupied while it has not come.
+
+        A signal that came before is there. It is one that was sent to this task under the name, or by `app.signal` with
+        the `correlation` as its key. When `timeout` is over, counted from when the task first came here,
+        `SignalTimeout` is raised.
+        """
+        result: T = await self._arun(wait_in_steps(name, _text(key), type, timeout, correlation))
+        return result
+
     @property
     def blocking(self) -> "BlockingDurable":
         """The same calls for functions that are not async: `ctx.blocking.step(…)`."""
@@ -223,6 +242,19 @@ class BlockingDurable:
         """Wait until a time; see `Context.sleep_until`."""
         self._run(sleep_in_steps(name, _text(key), moment=moment))
 
+    def wait_for(
+        self,
+        name: str,
+        type: type[T] = object,  # type: ignore[assignment]
+        *,
+        timeout: Duration | None = None,
+        key: Key | None = None,
+        correlation: str | None = None,
+    ) -> T:
+        """Return the payload of a signal, as a type; see `Context.wait_for`."""
+        result: T = self._run(wait_in_steps(name, _text(key), type, timeout, correlation))
+        return result
+
     def _run(self, steps: Generator[Operation, Any, T], call: Callable[[], Any] | None = None) -> T:
         context = self._context
         if context.on_blocking is None and context.on_durable is not None:
@@ -267,7 +299,9 @@ class BlockingAtOnce:
         """Do nothing."""
 
     def wait(self, wait: Wait) -> Record | None:
-        """Return at once."""
+        """Return at once; there are no signals."""
+        if wait.kind is WaitKind.SIGNAL:
+            raise RuntimeError(f"nobody sends the signal {wait.name!r} here: run the task in a worker to test it")
         return Record(name=wait.name, key=wait.key, status=RecordStatus.DONE)
 
 

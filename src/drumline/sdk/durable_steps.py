@@ -13,6 +13,7 @@ from msgspec import Raw, Struct
 from drumline.core.clock import to_instant
 from drumline.core.codec import decode, encode, explain
 from drumline.core.durable import (
+    LONGEST_RECORD_NAME,
     LONGEST_WAIT_MS,
     Record,
     RecordStatus,
@@ -22,10 +23,11 @@ from drumline.core.durable import (
 )
 from drumline.core.duration import Duration, millis, parse_duration
 from drumline.core.errors import Invalid
+from drumline.core.names import check_text
 from drumline.core.outcome import ErrorInfo
 from drumline.core.retry import DEFAULT_BACKOFF, DEFAULT_RETRIES, MOST_RETRIES, Backoff
 from drumline.sdk.arguments import encode_result, resolve_hints
-from drumline.sdk.errors import StepFailed
+from drumline.sdk.errors import SignalTimeout, StepFailed
 from drumline.sdk.hooks import decode_hook, readable_hint
 from drumline.sdk.signals import Permanent, Signal
 
@@ -136,6 +138,24 @@ def sleep_in_steps(
     record: Record | None = yield find(name, key)
     if record is None:
         yield WaitFor(wait)
+
+
+def wait_in_steps(
+    name: str, key: str, type_: Any, timeout: Duration | None, correlation: str | None
+) -> Generator[Operation, Any, Any]:
+    """Return the payload of a signal as a type, or raise `SignalTimeout`."""
+    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(
+        Any if type_ is object else readable_hint(type_), dec_hook=decode_hook
+    )
+    delay = None if timeout is None else _delay_of(timeout, {}, f"timeout of {name!r}")
+    if correlation is not None:
+        check_text(correlation, field=f"correlation of {name!r}", longest=LONGEST_RECORD_NAME)
+    record: Record | None = yield find(name, key)
+    if record is None:
+        record = yield WaitFor(Wait(kind=WaitKind.SIGNAL, name=name, key=key, delay_ms=delay, correlation=correlation))
+    if record is None or record.status is RecordStatus.TIMED_OUT:
+        raise SignalTimeout(name, key)
+    return (yield from read(record, decoder))
 
 
 def find(name: str, key: str) -> Find:

@@ -4,6 +4,7 @@ DrumlineError
 ├── TaskFailed       the task failed for good; carries the remote error
 ├── TaskCancelled    the task was cancelled or skipped, so there will be no result
 ├── StepFailed       a step of a durable task has failed, with no tries left
+├── SignalTimeout    a durable task waited for a signal, and none came in time        (a `TimeoutError` too)
 ├── JobFailed        a task of the job failed for good, or a job that it depends on did not complete
 ├── JobCancelled     the job was cancelled
 ├── WaitTimeout      only the waiting ended; the task or job lives on                (a `TimeoutError` too)
@@ -65,6 +66,20 @@ class StepFailed(DrumlineError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.step, self.key, self._error)
+
+
+class SignalTimeout(DrumlineError, TimeoutError):
+    """A durable task waited for a signal, and none came in time. It is recorded: each run raises it again."""
+
+    code = "signal_timeout"
+
+    def __init__(self, signal: str, key: str = "") -> None:
+        super().__init__(f"no signal {signal!r} came in time")
+        self.signal = signal
+        self.key = key
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.signal, self.key)
 
 
 class TaskCancelled(DrumlineError):

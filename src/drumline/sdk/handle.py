@@ -102,6 +102,22 @@ class TaskHandle(Generic[R]):
         """Run a failed, cancelled or skipped task again."""
         await self._client.arun(only(RetryTask(self.id)))
 
+    def signal(self, name: str, payload: Any = None, *, id: str | None = None) -> bool:
+        """Send the task a signal, for `ctx.wait_for`; return whether it is new.
+
+        It is kept if the task does not wait for it yet. The same `id` twice is one signal. Raises `Conflict` if the
+        task has ended.
+        """
+        from drumline.sdk.sending import send_signal  # noqa: PLC0415 - only those who send signals pay for it
+
+        return self._run(only(send_signal(name, payload, id=id, task=self.id)), "asignal").created
+
+    async def asignal(self, name: str, payload: Any = None, *, id: str | None = None) -> bool:
+        """Send the task a signal, as `signal` does."""
+        from drumline.sdk.sending import send_signal  # noqa: PLC0415
+
+        return (await self._client.arun(only(send_signal(name, payload, id=id, task=self.id)))).created
+
     def log(self) -> str:
         """Return what the task has logged so far."""
         return self._run(only(ReadLog(self.id)), "alog")

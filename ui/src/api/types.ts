@@ -785,7 +785,7 @@ export type KeyRequest = {
   /** What it may do at most. */
   role?: Role | undefined;
   /** Permissions of its role that it keeps; none named means all. */
-  scopes?: ("tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "secrets:read" | "secrets:write" | "metrics:read" | "system:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage" | "config:read" | "config:write" | "shards:read" | "shards:manage")[] | undefined;
+  scopes?: ("tasks:read" | "tasks:submit" | "tasks:control" | "tasks:signal" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "secrets:read" | "secrets:write" | "metrics:read" | "system:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage" | "config:read" | "config:write" | "shards:read" | "shards:manage")[] | undefined;
   /** Names of tasks that it may submit or run; none means all. */
   names?: string[] | undefined;
   /** Queues that it may submit into or serve; none means all. */
@@ -796,6 +796,18 @@ export type KeyRequest = {
   expires_at?: string | null | undefined;
   /** The same, counted from now. */
   expires_in?: number | string | null | undefined;
+};
+
+/** A signal to whichever task of the tenant waits for its name with this key as its correlation. */
+export type KeyedSignalRequest = {
+  /** What tasks that wait for it are found by. */
+  key: string;
+  /** Any JSON, at most 1,048,576 bytes. */
+  payload?: unknown | undefined;
+  /** The sender's: the same signal sent twice is kept once. Without one each is another. */
+  id?: string | null | undefined;
+  /** Why, for the audit log; the header `X-Reason` does as well. */
+  reason?: string | null | undefined;
 };
 
 /** The last run that started. */
@@ -1019,7 +1031,7 @@ export type PauseRequest = {
 };
 
 /** What may be done; the names are the scopes of keys. */
-export type Permission = "tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "secrets:read" | "secrets:write" | "metrics:read" | "system:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage" | "config:read" | "config:write" | "shards:read" | "shards:manage";
+export type Permission = "tasks:read" | "tasks:submit" | "tasks:control" | "tasks:signal" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "secrets:read" | "secrets:write" | "metrics:read" | "system:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage" | "config:read" | "config:write" | "shards:read" | "shards:manage";
 
 /** How far an act had come when its row was written. */
 export type Phase = "asked" | "done" | "refused";
@@ -1170,8 +1182,8 @@ export type RecordAnswers = {
 export type RecordBody = {
   name: string;
   key?: string | undefined;
-  kind?: "step" | "sleep" | undefined;
-  status?: "tried" | "done" | "failed" | undefined;
+  kind?: "step" | "sleep" | "signal" | undefined;
+  status?: "tried" | "done" | "failed" | "timed_out" | undefined;
   value?: unknown | undefined;
   seq: number;
   tries?: number | undefined;
@@ -1542,6 +1554,23 @@ export type SignOutRequest = {
   everywhere?: boolean | undefined;
 };
 
+/** A signal that is kept durably. `created` is false if it was there already; `woken` tasks have become due. */
+export type SignalBody = {
+  id: string;
+  created: boolean;
+  woken: number;
+};
+
+/** A signal to a task. */
+export type SignalRequest = {
+  /** Any JSON, at most 1,048,576 bytes. */
+  payload?: unknown | undefined;
+  /** The sender's: the same signal sent twice is kept once. Without one each is another. */
+  id?: string | null | undefined;
+  /** Why, for the audit log; the header `X-Reason` does as well. */
+  reason?: string | null | undefined;
+};
+
 /** Who is signed in at this browser. */
 export type SignedInBody = {
   user: string;
@@ -1585,8 +1614,8 @@ export type StatusBody = {
 export type StepBody = {
   name: string;
   key: string | null;
-  kind: "step" | "sleep";
-  status: "tried" | "done" | "failed";
+  kind: "step" | "sleep" | "signal";
+  status: "tried" | "done" | "failed" | "timed_out";
   tries: number;
   started_at: string | null;
   finished_at: string;
@@ -1819,7 +1848,7 @@ export type TaskType = {
 
 /** Something that a task waits for. Without `until` it has no end of its own. */
 export type TaskWaitBody = {
-  kind: "sleep" | "retry" | "person";
+  kind: "sleep" | "signal" | "retry" | "person";
   name: string;
   key: string | null;
   since: string;
@@ -1896,13 +1925,14 @@ export type VerifyBody = {
 };
 
 export type WaitBody = {
-  kind: "person" | "retry" | "sleep";
+  kind: "person" | "retry" | "signal" | "sleep";
   name: string;
   key?: string | undefined;
   delay?: number | null | undefined;
   /** Wait until this time; not together with delay. */
   until?: string | null | undefined;
   reason?: string | undefined;
+  correlation?: string | null | undefined;
 };
 
 /** All that an attempt waits for. If nothing of it is there, the attempt ends; the task runs again when it is. */
@@ -2108,6 +2138,18 @@ export interface Operations {
     query: { limit?: number | undefined; cursor?: string | undefined };
     body: undefined;
     answer: StepList;
+  };
+  "POST /api/v1/tasks/{id}/signals/{name}": {
+    params: { id: string; name: string };
+    query: Record<never, never>;
+    body: SignalRequest | undefined;
+    answer: SignalBody;
+  };
+  "POST /api/v1/signals/{name}": {
+    params: { name: string };
+    query: Record<never, never>;
+    body: KeyedSignalRequest;
+    answer: SignalBody;
   };
   "GET /api/v1/tasks/{id}/log": {
     params: { id: string };

@@ -1,18 +1,21 @@
 """Records of durable tasks, and what they wait for."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from msgspec import Raw
 
 from drumline.core.attempt import AttemptOutcome, state_after
 from drumline.core.clock import NEVER, Clock, Instant
+from drumline.core.codec import encode
 from drumline.core.durable import (
     NO_RECORDS,
     NOTHING,
     RECORD_OF,
     Answered,
     NewRecord,
+    NewSignal,
     Record,
     RecordKind,
     RecordPage,
@@ -23,14 +26,25 @@ from drumline.core.durable import (
     WaitRequest,
     WaitView,
 )
-from drumline.core.errors import Fenced, NotFound, QuotaExceeded
+from drumline.core.errors import Conflict, Fenced, KeyReused, NotFound, QuotaExceeded
 from drumline.core.event import Fact
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
-from drumline.core.state import Act
-from drumline.ports.durable import DEFAULT_RECORD_LIMITS, PAGE_BYTES, Recorded, RecordLimits, Waited
+from drumline.core.state import Act, State
+from drumline.core.task import DEFAULT_TENANT
+from drumline.ports.changed import Changed
+from drumline.ports.durable import (
+    DEFAULT_RECORD_LIMITS,
+    MOST_SIGNALS,
+    PAGE_BYTES,
+    Recorded,
+    RecordLimits,
+    Signalled,
+    Waited,
+)
 from drumline.ports.execution import Settled, Settlement
-from drumline.stores.driver import Database, Lanes, Line, Part, Transaction, storable, tell_facts
+from drumline.ports.hint import Hint
+from drumline.stores.driver import Database, Lanes, Line, Part, TaskEvent, Transaction, storable, tell_facts
 from drumline.stores.parts.following import JobFollowing, Members
 
 NOT_CURRENT: Final = "the lease is not the task's current one"
@@ -98,8 +112,10 @@ class DurableTasks(Part):
         """Answer what an attempt waits for, or else end the attempt until there may be an answer."""
 
         async def act(transaction: Transaction) -> Waited:
-            # The job, the task, its live row: the order of all who lock them. What is looked at comes after it, in
-            # statements that see all that these have waited for.
+            # The correlations, the job, the task, its live row: the order of all who lock them. What is looked at comes
+            # after it, in statements that see all that these have waited for.
+            if any(wait.correlation is not None for wait in request.waits):
+                await self._lock_correlations(transaction, request)
             members = await self._following.lock_members(transaction, [request.lease.task])
             await transaction.fetch("lock_tasks", ids=[request.lease.task])
             held = await self._locked(transaction, request.lease)
@@ -108,7 +124,7 @@ class DurableTasks(Part):
             answered = await self._answer(transaction, request, held, limits)
             if isinstance(answered, QuotaExceeded) or answered.answers:
                 return answered
-            return await self._park(transaction, request, held.now, members)
+            return await self._park(transaction, request, held, members)
 
         return await self._database.transact(Line.SETTLE, act, repeat=True)
 
@@ -127,35 +143,145 @@ class DurableTasks(Part):
                 answers.append((place, record))  # the answer to this was lost
                 continue
             deadline = rows[named].until if named in rows else first_deadline(wait, held.now)
-            if deadline is None or deadline > held.now:
+            since = rows[named].since if named in rows else held.now
+            record = await self._due_record(transaction, task, wait, held, since=since, deadline=deadline)
+            if record is None:
                 continue
             if wait.kind not in RECORD_OF:
                 await transaction.fetch("drop_wait", id=task, name=wait.name, key=wait.key)
                 answers.append((place, None))
                 continue
-            if (error := too_much(limits, held, is_new=True, size=len(NOTHING))) is not None:
+            if (error := too_much(limits, held, is_new=True, size=len(record.value))) is not None:
                 return error
-            record = Record(
-                name=wait.name,
-                key=wait.key,
-                kind=RECORD_OF[wait.kind],
-                seq=held.records + 1,
-                started_at=rows[named].since if named in rows else held.now,
-                at=held.now,
-            )
             await self._write(transaction, request.lease, held, record, is_new=True)
             await transaction.fetch("drop_wait", id=task, name=wait.name, key=wait.key)
             held = held._replace(records=held.records + 1, size=held.size + len(record.value))
             answers.append((place, record))
         return Answered(tuple(answers))
 
+    async def _due_record(
+        self,
+        transaction: Transaction,
+        task: TaskId,
+        wait: Wait,
+        held: LockedTask,
+        *,
+        since: Instant,
+        deadline: Instant | None,
+    ) -> Record | None:
+        """Return what a wait is answered with, if it can be answered: a signal goes before the end of its time."""
+        payload = await self._take_signal(transaction, task, wait, held) if wait.kind is WaitKind.SIGNAL else None
+        if payload is None and (deadline is None or deadline > held.now):
+            return None
+        return Record(
+            name=wait.name,
+            key=wait.key,
+            kind=RECORD_OF.get(wait.kind, RecordKind.STEP),
+            status=RecordStatus.TIMED_OUT if wait.kind is WaitKind.SIGNAL and payload is None else RecordStatus.DONE,
+            value=payload or NOTHING,
+            seq=held.records + 1,
+            started_at=since,
+            at=held.now,
+        )
+
+    async def _take_signal(self, transaction: Transaction, task: TaskId, wait: Wait, held: LockedTask) -> Raw | None:
+        """Take the first signal that a wait may take; None if there is none."""
+        lanes = await self._lanes.lanes([held.lane], transaction)
+        rows = await transaction.fetch(
+            "next_signal",
+            task=task,
+            tenant=lanes[held.lane].tenant,
+            name=wait.name,
+            correlation=wait.correlation,
+        )
+        if not rows:
+            return None
+        ((seq, payload),) = rows
+        await transaction.fetch("take_signal", seq=seq, task=task, at=held.now)
+        return Raw(payload)
+
+    async def _lock_correlations(self, transaction: Transaction, request: WaitRequest) -> None:
+        rows = await transaction.fetch("tenant_of", id=request.lease.task)
+        tenant = rows[0][0] if rows else ""
+        keys = {
+            correlation_text(tenant, wait.name, wait.correlation)
+            for wait in request.waits
+            if wait.correlation is not None
+        }
+        await transaction.fetch("lock_correlations", keys=sorted(keys))
+
+    async def signal(self, signal: NewSignal) -> Signalled | NotFound | Conflict | KeyReused | QuotaExceeded:
+        """Keep a signal, and make every queued task due that waits for it."""
+        act = partial(self._signal_task if signal.task is not None else self._signal_by_key, signal=signal)
+        answer = await self._database.transact(Line.REQUEST, act, repeat=True)
+        if isinstance(answer, Signalled):
+            await self._following.note_queued(answer.woken)
+        return answer
+
+    async def _signal_task(
+        self, transaction: Transaction, signal: NewSignal
+    ) -> Signalled | NotFound | Conflict | KeyReused | QuotaExceeded:
+        # The task's own row: a park holds it too, from before it looks until it is committed.
+        await transaction.fetch("lock_tasks", ids=[signal.task])
+        await transaction.fetch("lock_live", ids=[signal.task])
+        rows = await transaction.fetch("signal_target", id=signal.task)
+        if not rows or (signal.tenant is not None and rows[0][0] != signal.tenant):
+            return NotFound(f"there is no task {signal.task}", field="id")
+        ((tenant, is_live),) = rows
+        known = await transaction.fetch("find_signal", task=signal.task, id=signal.id)
+        if known:
+            return _known(signal, known[0])
+        if not is_live:
+            return Conflict("the task has ended; it takes no signals any more")
+        return await self._keep(transaction, signal, tenant, [str(signal.task)], key=None)
+
+    async def _signal_by_key(
+        self, transaction: Transaction, signal: NewSignal
+    ) -> Signalled | NotFound | Conflict | KeyReused | QuotaExceeded:
+        tenant = signal.tenant or DEFAULT_TENANT
+        await transaction.fetch("lock_correlations", keys=[correlation_text(tenant, signal.name, signal.key)])
+        known = await transaction.fetch(
+            "find_signal_by_key", tenant=tenant, name=signal.name, key=signal.key, id=signal.id
+        )
+        if known:
+            return _known(signal, known[0])
+        rows = await transaction.fetch("waiting_by_key", tenant=tenant, name=signal.name, key=signal.key)
+        tasks = sorted(str(task) for (task,) in rows)
+        if tasks:
+            await transaction.fetch("lock_tasks", ids=tasks)
+        return await self._keep(transaction, signal, tenant, tasks, key=signal.key)
+
+    async def _keep(
+        self, transaction: Transaction, signal: NewSignal, tenant: str, tasks: Sequence[str], *, key: str | None
+    ) -> Signalled | QuotaExceeded:
+        """Write a signal, and make those of some locked tasks due that wait for it."""
+        named: dict[str, Any] = {
+            "task": signal.task, "tenant": tenant, "name": signal.name, "key": signal.key,
+        }  # fmt: skip
+        ((count,),) = await transaction.fetch("count_untaken", **named)
+        if count >= MOST_SIGNALS:
+            return QuotaExceeded(f"{MOST_SIGNALS:,} signals wait to be taken, as many as may", field="signal")
+        ((now,),) = await transaction.fetch("now", now=self._now())
+        await transaction.fetch("insert_signal", **named, at=now, id=signal.id, payload=bytes(signal.payload))
+        rows = await transaction.fetch("wake", ids=tasks, now=now, kind=int(WaitKind.SIGNAL), name=signal.name, key=key)
+        lanes = await self._lanes.lanes({lane for _, lane, _, _ in rows}, transaction)
+        woken = tuple(
+            Changed(TaskId(str(task)), State.QUEUED, Hint(TaskId(str(task)), lanes[lane], Instant(due_at)), epoch=epoch)
+            for task, lane, due_at, epoch in sorted(rows, key=lambda row: str(row[0]))
+        )
+        events = [TaskEvent(each.task, Act.WAKE, State.QUEUED, each.epoch) for each in woken]
+        await transaction.tell(events, now=self._now())
+        await tell_facts(transaction, [_received(signal, tenant)], now=self._now())
+        return Signalled(created=True, woken=woken)
+
     async def _park(
-        self, transaction: Transaction, request: WaitRequest, now: Instant, members: Members | None
+        self, transaction: Transaction, request: WaitRequest, held: LockedTask, members: Members | None
     ) -> Waited:
         """Keep what an attempt waits for, and end it: the task is due when the first of that is over."""
-        task = request.lease.task
+        task, now = request.lease.task, held.now
         await transaction.fetch("drop_passing_waits", id=task)
         waits = request.waits
+        lanes = await self._lanes.lanes([held.lane], transaction)
         await transaction.fetch(
             "put_waits",
             id=task,
@@ -166,6 +292,8 @@ class DurableTasks(Part):
             names=[wait.name for wait in waits],
             keys=[wait.key for wait in waits],
             reasons=[storable(wait.reason) for wait in waits],
+            tenant=lanes[held.lane].tenant,
+            correlations=[wait.correlation for wait in waits],
         )
         rows = await self._waits(transaction, task)
         deadlines = [rows[wait.name, wait.key].until for wait in waits]
@@ -307,6 +435,26 @@ def _replaces(new: NewRecord, old: Record) -> bool:
     if old.status is not RecordStatus.TRIED:
         return False
     return new.status is not RecordStatus.TRIED or new.tries > old.tries
+
+
+def correlation_text(tenant: str, name: str, key: str) -> str:
+    """Return what is locked by those who signal or wait by a key."""
+    return encode([tenant, name, key]).decode()
+
+
+def _known(signal: NewSignal, row: Sequence[Any]) -> Signalled | KeyReused:
+    """Return the answer to a signal whose id is known: the same, or another under its id."""
+    name, payload, _ = row
+    if name == signal.name and bytes(payload) == bytes(signal.payload):
+        return Signalled(created=False)
+    return KeyReused("belongs to an earlier signal with another name or payload", field="id")
+
+
+def _received(signal: NewSignal, tenant: str) -> Fact:
+    if signal.task is not None:
+        return Fact("drumline.task.signalled", signal.task, tenant, {"name": signal.name, "id": signal.id})
+    data = {"name": signal.name, "key": signal.key, "id": signal.id}
+    return Fact("drumline.signal.received", signal.key, tenant, data)
 
 
 def _recorded(task: TaskId, tenant: str, record: Record) -> Fact:

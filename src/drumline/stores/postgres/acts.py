@@ -27,6 +27,7 @@ NUMBER_OF: Final[Mapping[Act, int]] = MappingProxyType(
         Act.RETRY: 14,
         Act.RESUME: 15,
         Act.PARK: 16,
+        Act.WAKE: 17,
     }
 )
 

@@ -49,6 +49,7 @@ class Housekeeping(PostgresPart):
             self._trail = trail._replace(above=last)
         else:
             await self._database.fetch(Line.BROAD, "prune_sessions", repeat=True, before=ended_before)
+            await self._database.fetch(Line.BROAD, "prune_signals", repeat=True, before=ended_before)
         return count
 
     async def _new_trail(self, ended_before: Instant) -> PruneProgress:

@@ -68,13 +68,17 @@ ORDER BY w.since, w.name, w.key
 
 -- name: put_waits
 -- wait: keep what a task waits for; the deadline of a row that is there stays as it is.
-INSERT INTO drumline.task_wait (task_id, since, deadline, epoch, kind, name, key, reason)
-SELECT :id::uuid, :since::int8, g.deadline, :epoch::int4, g.kind, g.name, g.key, g.reason
+INSERT INTO drumline.task_wait (task_id, since, deadline, epoch, kind, name, key, reason, tenant, correlation)
+SELECT
+    :id::uuid, :since::int8, g.deadline, :epoch::int4, g.kind, g.name, g.key, g.reason,
+    CASE WHEN g.correlation IS NOT NULL THEN :tenant::text END, g.correlation
 FROM
-    unnest(:deadlines::int8 [], :kinds::int2 [], :names::text [], :keys::text [], :reasons::text [])
-    AS g (deadline, kind, name, key, reason)
+    unnest(
+        :deadlines::int8 [], :kinds::int2 [], :names::text [], :keys::text [], :reasons::text [], :correlations::text []
+    ) AS g (deadline, kind, name, key, reason, correlation)
 WHERE true
-ON CONFLICT (task_id, name, key) DO UPDATE SET epoch = excluded.epoch
+ON CONFLICT (task_id, name, key) DO UPDATE
+SET epoch = excluded.epoch, tenant = excluded.tenant, correlation = excluded.correlation
 
 -- name: drop_wait
 -- wait: a wait is answered.

@@ -9,13 +9,14 @@ from drumline.core.ids import TaskId, id_above
 from drumline.stores.events import UNREAD_LOOKED_AT, PruneProgress, prunable_before
 from drumline.stores.sql_files import migrations
 from drumline.stores.sqlite.batches import batch_of
+from drumline.stores.sqlite.database import run_statement
 from drumline.stores.sqlite.dead_letters import drop_dead_letters
 from drumline.stores.sqlite.part import SqlitePart
-from drumline.stores.sqlite.statements import SQL
+from drumline.stores.sqlite.statements import SQL, STATEMENTS
 
 BELONGINGS: Final = (
     "artifact", "task_log", "idempotency", "attempt", "payload_edit", "progress", "step_record", "task_wait",
-    "job_task",
+    "signal", "job_task",
 )  # fmt: skip
 """The tables whose rows belong to a task and go with it."""
 
@@ -109,6 +110,7 @@ def _prune(connection: sqlite3.Connection, before: Instant, rows: list[Any]) -> 
     found = connection.execute(SQL["still_ended"], span).fetchall() if rows else []
     _delete(connection, [task for (task,) in found])
     connection.execute(SQL["prune_sessions"], {"before": before})
+    run_statement(STATEMENTS["prune_signals"], {"before": before}, connection)
     return len(found)
 
 

@@ -165,6 +165,11 @@ read AS MATERIALIZED (
                 SELECT jsonb_agg(to_jsonb(r) ORDER BY r.task_id, r.seq) FROM drumline.step_record AS r
                 WHERE r.task_id = any(here.tasks)
             ),
+            'signal',
+            (
+                SELECT jsonb_agg(to_jsonb(r) ORDER BY r.task_id, r.id) FROM drumline.signal AS r
+                WHERE r.task_id = any(here.tasks)
+            ),
             'task_wait',
             (
                 SELECT jsonb_agg(to_jsonb(r) ORDER BY r.task_id, r.name, r.key) FROM drumline.task_wait AS r
@@ -355,6 +360,10 @@ records AS (
     DELETE FROM drumline.step_record AS r WHERE r.task_id = any(:tasks)
 ),
 
+signals AS (
+    DELETE FROM drumline.signal AS s WHERE s.task_id = any(:tasks)
+),
+
 waits AS (
     DELETE FROM drumline.task_wait AS w WHERE w.task_id = any(:tasks)
 ),
@@ -504,6 +513,11 @@ files AS (
 records AS (
     INSERT INTO drumline.step_record
     SELECT r.* FROM jsonb_populate_recordset(NULL::drumline.step_record, :rows -> 'step_record') AS r
+),
+
+signals AS (
+    INSERT INTO drumline.signal
+    SELECT r.* FROM jsonb_populate_recordset(NULL::drumline.signal, :rows -> 'signal') AS r
 ),
 
 waits AS (

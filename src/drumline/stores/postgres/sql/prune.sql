@@ -60,6 +60,10 @@ waits AS (
     DELETE FROM drumline.task_wait AS w WHERE w.task_id = any((SELECT list.ids FROM list)::uuid [])
 ),
 
+signals AS (
+    DELETE FROM drumline.signal AS s WHERE s.task_id = any((SELECT list.ids FROM list)::uuid [])
+),
+
 progresses AS (
     DELETE FROM drumline.progress WHERE progress.task_id = any((SELECT list.ids FROM list)::uuid [])
 ),
