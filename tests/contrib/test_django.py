@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
@@ -142,6 +143,15 @@ def test_signals_of_the_framework_are_sent(working: Any) -> None:
 
     words = sorted(word for task, word in seen if task == result.id)
     assert words == ["enqueued READY", "finished SUCCESSFUL", "started RUNNING"]
+
+
+def test_all_threads_share_one_connection(site: Any) -> None:
+    from drumline.contrib.django.framework import backends
+
+    with ThreadPoolExecutor(2) as pool:
+        others = list(pool.map(lambda _: backends()["default"], range(2)))
+
+    assert all(other is not site and other.app is site.app for other in others)
 
 
 def test_a_result_that_is_not_there_is_not_found(site: Any) -> None:

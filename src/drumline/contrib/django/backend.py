@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
 from importlib import import_module
+from threading import Lock
 from typing import Any, Final
 
 import msgspec
@@ -61,6 +62,9 @@ _STATUS: Final[Mapping[Status, Any]] = {
     Status.CANCELLED: TaskResultStatus.FAILED,
     Status.SKIPPED: TaskResultStatus.FAILED,
 }
+_APPS: Final[dict[tuple[str | None, ...], Drumline[Any]]] = {}
+"""The apps of this process, by alias and by where they submit to."""
+_LOCK: Final = Lock()
 _CANCELLED: Final = "drumline.sdk.errors.TaskCancelled"
 
 
@@ -92,9 +96,13 @@ class DrumlineBackend(BaseTaskBackend):  # type: ignore[misc]  # the framework i
 
     @cached_property
     def app(self) -> Drumline[Any]:
-        """The app that tasks are submitted through."""
+        """The app that tasks are submitted through; Django makes a backend for each thread, and all share one."""
         given = {name: self.options.get(name) for name in ("url", "api_key", "data")}
-        return Drumline(f"django.{self.alias}", **given)
+        key = (self.alias, *(None if value is None else str(value) for value in given.values()))
+        with _LOCK:
+            if key not in _APPS:
+                _APPS[key] = Drumline(f"django.{self.alias}", **given)
+            return _APPS[key]
 
     @property
     def interface(self) -> str | None:
