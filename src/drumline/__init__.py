@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from drumline.core.errors import (
         Conflict,
         DrumlineError,
+        Fenced,
         Forbidden,
         Invalid,
         KeyReused,
@@ -80,6 +81,7 @@ __all__ = [
     "DrumlineError",
     "Execution",
     "ExecutionEnd",
+    "Fenced",
     "Forbidden",
     "Invalid",
     "JobCancelled",
@@ -127,8 +129,8 @@ __all__ = [
 
 _HOMES: Final = {
     "drumline.core.errors": (
-        "Conflict", "DrumlineError", "Forbidden", "Invalid", "KeyReused", "NotFound", "Overloaded", "Unauthorized",
-        "Unavailable",
+        "Conflict", "DrumlineError", "Fenced", "Forbidden", "Invalid", "KeyReused", "NotFound", "Overloaded",
+        "Unauthorized", "Unavailable",
     ),
     "drumline.core.job": ("JobStatus", "RunIf"),
     "drumline.core.retry": ("Backoff",),

@@ -10,7 +10,7 @@ import asyncpg
 import psycopg
 import pytest
 
-from drumline import Drumline, Invalid, NotRelayed, Status, Transaction
+from drumline import Drumline, Invalid, NotRelayed, Singleton, Status, Transaction
 from drumline.core.errors import DrumlineError, Unavailable
 from drumline.core.ids import TaskId
 from drumline.core.task import Submitted, TaskRequest
@@ -220,3 +220,12 @@ async def test_an_outbox_that_is_missing_or_away_is_told(tmp_path: Path, other_s
         await Outbox("postgresql://nobody@127.0.0.1:1/none").batch(0)
     with pytest.raises(Invalid, match="must start with postgresql://"):
         Outbox("mysql://x")
+
+
+@pytest.mark.usefixtures("outbox")
+async def test_a_task_that_may_collapse_into_another_is_refused(other_url: str) -> None:
+    connection = connecting(other_url)()
+    with pytest.raises(Invalid, match="may collapse into another") as refused:
+        await charge.options(collapse=Singleton()).asubmit(1, tx=connection)
+    assert refused.value.field == "collapse"
+    connection.close()

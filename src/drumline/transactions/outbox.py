@@ -93,8 +93,8 @@ async def write_to_outbox(driver: Driver, requests: Sequence[TaskRequest], tenan
 
 
 def _check(request: TaskRequest, id: TaskId, limits: Limits) -> None:
-    if key_of(request) is not None:
-        raise Invalid(NO_KEY, field="idempotency_key")
     if request.collapse is not None:
         raise Invalid("cannot be used with an outbox: the task may collapse into another", field="collapse")
+    if key_of(request) is not None:
+        raise Invalid(NO_KEY, field="idempotency_key")
     accept(request, id=id, limits=limits)
