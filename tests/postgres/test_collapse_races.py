@@ -71,7 +71,7 @@ async def test_a_payload_that_was_said_to_replace_another_is_the_one_that_runs_o
     is_over = asyncio.Event()
 
     async def submit_many() -> None:
-        for number in range(200):  # one after the other: the order of the answers is that of the commits
+        for number in range(400):  # one after the other: the order of the answers is that of the commits
             answer = await submit(stores[number % 2], number, rule)
             order.setdefault(answer.id, []).append(number)
         is_over.set()

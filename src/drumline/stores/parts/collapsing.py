@@ -89,7 +89,7 @@ class Collapsing(Part):
                 "due_at": [plan.changed[task] for task in changed],
             }
             await transaction.fetch("reschedule_tasks", **values)
-            await transaction.fetch("reschedule_live", **values)
+            await transaction.fetch("renew_live", ids=changed, due_at=values["due_at"])
             for task, payload in sorted(plan.payloads.items()):
                 await transaction.fetch("edit_payload", id=task, payload=payload)
             events = [TaskEvent(task, Act.RESCHEDULE, State.QUEUED, plan.rows[task].epoch + 1) for task in changed]

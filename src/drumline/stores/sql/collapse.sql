@@ -36,3 +36,36 @@ WHERE (tenant, key) IN (
     FOR UPDATE SKIP LOCKED
 )
 RETURNING tenant
+
+-- name: renew_live (postgres)
+-- submit: change when waiting tasks are due, as new rows in place of the old ones. Their live rows are locked.
+-- A claim that began before this transaction commits reads payloads as they were then. It would wait for a changed row,
+-- or meet it after the commit, and take it with the old payload; a row that was deleted it passes over, and a new one it
+-- does not see.
+--   transition  queued -> queued
+--   fence       epoch rises
+--   :ids …      arrays of equal length, sorted by id, each once
+WITH gone AS (
+    DELETE FROM drumline.task_live AS live
+    WHERE live.id = any(:ids::uuid []) AND live.state = 1
+    RETURNING
+        live.id, live.lane, live.epoch, live.attempt, live.failures, live.crashes, live.cancel_requested, live.in_job,
+        live.limit_key
+)
+
+INSERT INTO drumline.task_live (
+    id, lane, epoch, attempt, failures, crashes, cancel_requested, in_job, limit_key, due_at
+)
+SELECT
+    gone.id, gone.lane, gone.epoch + 1, gone.attempt, gone.failures, gone.crashes, gone.cancel_requested, gone.in_job,
+    gone.limit_key, (:due_at::int8 [])[width_bucket(gone.id, :ids)]
+FROM gone
+
+-- name: renew_live (sqlite)
+-- submit: change when waiting tasks are due.
+--   transition  queued -> queued
+--   fence       epoch rises
+UPDATE task_live
+SET due_at = g.due_at, epoch = epoch + 1
+FROM unnest(:ids::uuid [], :due_at::int8 []) AS g (id, due_at)
+WHERE task_live.id = g.id AND task_live.state = 1
