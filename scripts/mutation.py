@@ -31,6 +31,8 @@ FIRST: Final = (
     "rate.py", "limits.py", "fair_shares.py",
 )  # fmt: skip
 """What is changed where no file is named: small, and most depends on it."""
+_QUIET: Final = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
+"""mutmut has imported Drumline before pytest finds its plugin there."""
 KILLED: Final = frozenset({1, 3, 24, -24, 36, 37, 152, 255})
 """Exit codes of changes that a test noticed, or that made one run without end."""
 NOT_RUN: Final = frozenset({None, 2, 34})
@@ -79,7 +81,10 @@ def _copy(files: list[Path]) -> None:
         "source_paths": ["src/drumline"],
         "only_mutate": [str(file) for file in files],
         "pytest_add_cli_args_test_selection": _tests_of(files),
-        "pytest_add_cli_args": ["-p", "no:randomly", "-p", "no:cacheprovider", "-p", "scripts.mutation_plugin"],
+        "pytest_add_cli_args": [
+            *("-p", "no:randomly", "-p", "no:cacheprovider", "-p", "scripts.mutation_plugin"),
+            *_QUIET,
+        ],
         "also_copy": ["docs", "README.md", "tests", "scripts"],
     }
     lines = [f"{key} = {json.dumps(value)}" for key, value in settings.items()]
