@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from bench.scale import fleet, kept, move, pinned, prune, scheduled, shards, soak
+from bench.scale import fleet, kept, move, pinned, protocol, prune, scheduled, shards, soak
 from bench.scale.rack import Scale
 from bench.scale.report import show
 
@@ -16,6 +16,7 @@ TESTS: Final[dict[str, Callable[[Scale], dict[str, Any]]]] = {
     "scheduled": scheduled.run,
     "kept": kept.run,
     "fleet": fleet.run,
+    "protocol": protocol.run,
     "soak": soak.run,
     "prune": prune.run,
     "pinned": pinned.run,

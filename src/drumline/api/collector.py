@@ -13,7 +13,7 @@ from collections.abc import Callable, Sized
 from typing import Final
 
 STEP_SECONDS: Final = 0.1
-MIDDLE_EVERY: Final = 10
+MIDDLE_EVERY: Final = 5
 """Steps after which the objects that survived them are looked at once more."""
 FULL_EVERY: Final = 6_000
 """Steps after which all objects are looked at: what closed connections leave is found by nothing else."""
