@@ -4,7 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.model.durable_correlation import Protocol, World, broken, steps
 from tests.model.durable_statements import Facts, explore
+from tests.model.explore import Verdict
+from tests.model.explore import explore as explore_states
 
 
 def lost(facts: Facts) -> bool:
@@ -86,3 +89,34 @@ def test_each_order_of_statements_is_needed(programs: tuple[str, ...], wrong: Ca
     found = explore(programs, wrong)
 
     assert found.deadlocks + found.wrong > 0, "the checker found nothing wrong, so it proves nothing"
+
+
+def correlated(rules: Protocol) -> Verdict:
+    """Visit all that can happen to signals by correlation."""
+    return explore_states(
+        World(signals=("unsent",) * rules.signals, faults=rules.faults),
+        lambda world: steps(world, rules),
+        broken=broken,
+        ended=lambda world: not set(world.signals) & {"unsent", "late"},
+        cut=lambda _: False,
+    )
+
+
+@pytest.mark.parametrize("rules", [Protocol(), Protocol(signals=2, faults=3)], ids=["one signal", "two signals"])
+def test_a_signal_by_correlation_is_taken_by_whoever_waits(rules: Protocol) -> None:
+    verdict = correlated(rules)
+
+    assert verdict.broken is None, " > ".join(verdict.story)
+    assert verdict.states > 20
+
+
+@pytest.mark.parametrize(
+    "without",
+    [Protocol(wakes="one"), Protocol(wakes="gives"), Protocol(locks=False, faults=0)],
+    ids=["M43 one who waits is woken", "M44 given to one who waits", "M45 looked for without the key's lock"],
+)
+def test_each_protection_of_correlation_is_needed(without: Protocol) -> None:
+    verdict = correlated(without)
+
+    assert verdict.broken is not None, "the checker found nothing wrong, so it proves nothing"
+    assert "lost" in verdict.broken, verdict
