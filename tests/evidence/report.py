@@ -197,6 +197,8 @@ def _mutants(results: Mutants | None) -> Iterator[str]:
         f"**{count} of {len(results.mutants)} mutants found**, the median after {middle} seeds; each was given at most "
         f"{_number(results.seeds_at_most)}. {_origin(results)}, {_time(results.seconds)}."
     )
+    if results.not_run:
+        yield f"**Not run to the end**, so nothing is shown about them: {'; '.join(results.not_run)}."
     yield _table(
         ("mutant", "file", "what was found", "found by", "after seeds"),
         (

@@ -88,6 +88,8 @@ class Mutants(Run, frozen=True, kw_only=True):
 
     seeds_at_most: int
     mutants: tuple[Mutant, ...]
+    not_run: tuple[str, ...] = ()
+    """Mutants of the list that the run has not come to, or whose seeds it has not run to the end."""
 
 
 class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -99,6 +99,7 @@ def _record(found: dict[str, Caught | None], most: int, seconds: float) -> None:
         results.Mutants(
             **results.run_by("make mutants", seconds),
             seeds_at_most=most,
+            not_run=tuple(mutant.name for mutant in MUTANTS if mutant.name not in found),
             mutants=tuple(
                 results.Mutant(
                     name=mutant.name,
