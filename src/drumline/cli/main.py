@@ -59,9 +59,10 @@ def _run() -> ExitCode:
         say_error(f"Error: {message_of(error, sys.argv[1:])}")
         return exit_code_of(error)
     except ModuleNotFoundError as error:
-        if error.name not in DEPENDENCIES:
+        package = (error.name or "").partition(".")[0]
+        if package not in DEPENDENCIES:
             raise
-        say_error(f"Error: this needs the package {error.name}: pip install drumline")
+        say_error(f"Error: this needs the package {package}: pip install drumline")
         return ExitCode.FAILED
     except OSError as error:
         what = f"{error.filename}: " if error.filename else ""
