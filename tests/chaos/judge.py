@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import inf
 
 from tests.evidence.trace import Ending, Execution, Fault, Line, Note, Operation, Phase
 
@@ -105,6 +106,15 @@ class Case:
         """Return the executions of a task that began, in their order."""
         return [run for run in self.runs.get(task, []) if run.moment == "begin"]
 
+    def end_of(self, begun: Execution) -> float:
+        """Return when an execution noted its end; one that did not has none."""
+        ends = [
+            run.at
+            for run in self.runs[begun.task]
+            if run.moment != "begin" and (run.pid, run.attempt) == (begun.pid, begun.attempt) and run.at >= begun.at
+        ]
+        return min(ends, default=inf)
+
     def is_touched(self, task: str, *acts: str) -> bool:
         """Tell whether a client may have done one of these to a task."""
         return any(operation.what in acts for operation in self.operations.get(task, []))
@@ -183,7 +193,8 @@ def _cancelled(case: Case, task: str, begins: list[Execution]) -> Iterator[str]:
 
 def _doubles(case: Case, ending: Ending) -> list[Double]:
     """Return the executions that came to nothing, as many as the attempts do not account for."""
-    begins = case.begins(ending.task)
+    # A worker that was stopped may begin an attempt late whose lease is lost: it is this one that came to nothing.
+    begins = sorted(case.begins(ending.task), key=lambda run: (run.attempt, run.at))
     excess = len(begins) - sum(outcome in SETTLED for outcome in ending.attempts)
     if excess <= 0 or len(begins) < 2:
         return []
@@ -200,12 +211,15 @@ def _doubles(case: Case, ending: Ending) -> list[Double]:
 def _explain(case: Case, run: Execution, again: float) -> tuple[Fault, str] | tuple[None]:
     """Return the fault that ended an execution or its lease, and how.
 
+    It must have been there while the task ran, or up to `GRACE` seconds after its end: by then its report has arrived.
     A fault of the worker counts if it is one of this very process. Else one of what the worker speaks through must have
     been there while the task ran, or up to `GRACE` seconds before: a claim whose answer was lost is repeated after the
     fault, and may be released in between.
     """
-    name = run.worker
-    during = [fault for fault in case.faults if fault.at <= again and (fault.until or again) >= run.at - GRACE]
+    name, until = run.worker, min(again, case.end_of(run) + GRACE)
+    since = run.at - GRACE
+    until = max(until, since)
+    during = [fault for fault in case.faults if fault.at <= until and (fault.until or until) >= since]
     own = [
         fault
         for fault in during

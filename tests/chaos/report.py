@@ -1,6 +1,7 @@
 """The report of a run: `report.json` for programs and `report.md` for people.
 
-`python -m tests.chaos.report FOLDER NAME` publishes the report of a run that has ended.
+`python -m tests.chaos.report FOLDER` compares the accounts in the trace of a run again and prints its report;
+`python -m tests.chaos.report FOLDER NAME` publishes the report.
 """
 
 import json
@@ -12,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.chaos.faults import Injector
-from tests.chaos.judge import Double, Verdict
+from tests.chaos.judge import Double, Verdict, judge
 from tests.chaos.state import RunState
+from tests.evidence import trace
 from tests.evidence.results import FOLDER, Chaos, Finding, save
 from tests.evidence.trace import Fault
 
@@ -36,6 +38,22 @@ def report_of(state: RunState, injector: Injector, faults: list[Fault], verdict:
         "faults_per_hour": round(sum(counted.values()) / max(state.elapsed, 1) * 3600),
         "faults_by_kind": dict(counted.most_common()),
         "skipped": injector.installation.skipped,
+        **_figures(verdict),
+        "exits": [
+            {"at": round(each.at, 1), "process": each.name, "status": each.status, "lines": each.lines}
+            for each in injector.exits
+        ],
+        "broken_faults": injector.broken,
+        "version_before": before.commit if (before := injector.installation.before) else "",
+        "replaced": dict(Counter(str(fault.detail.get("to")) for fault in faults if fault.kind == "replace")),
+        "judges": judges,
+        "verdict": _word(verdict, judges),
+    }
+
+
+def _figures(verdict: Verdict) -> Body:
+    """Return what the comparison of the accounts gave."""
+    return {
         "submitted": verdict.submitted,
         "stored": verdict.stored,
         "completed": verdict.states["COMPLETED"],
@@ -47,17 +65,21 @@ def report_of(state: RunState, injector: Injector, faults: list[Fault], verdict:
         "doubles_explained": [_double(double) for double in verdict.doubles],
         "unexplained": len(verdict.unexplained),
         "violations": verdict.violations[:TOLD],
-        "exits": [
-            {"at": round(each.at, 1), "process": each.name, "status": each.status, "lines": each.lines}
-            for each in injector.exits
-        ],
-        "broken_faults": injector.broken,
-        "version_before": before.commit if (before := injector.installation.before) else "",
-        "replaced": dict(Counter(str(fault.detail.get("to")) for fault in faults if fault.kind == "replace")),
         "slowest": [_double(double) for double in slowest(verdict.doubles)],
-        "judges": judges,
-        "verdict": "good" if verdict.is_good and all(each["good"] for each in judges.values()) else "bad",
     }
+
+
+def _word(verdict: Verdict, judges: Body) -> str:
+    return "good" if verdict.is_good and all(each["good"] for each in judges.values()) else "bad"
+
+
+def judge_again(folder: Path) -> Body:
+    """Judge the trace of a run again, and write its report anew."""
+    verdict = judge(trace.read(folder / "trace.jsonl"))
+    report: Body = json.loads((folder / "report.json").read_text())
+    report |= _figures(verdict) | {"verdict": _word(verdict, report["judges"])}
+    write_report(folder, report)
+    return report
 
 
 def write_report(folder: Path, report: Body) -> None:
@@ -171,4 +193,8 @@ def _double(double: Double) -> Body:
 
 
 if __name__ == "__main__":
-    publish(Path(sys.argv[1]), sys.argv[2])
+    if sys.argv[2:]:
+        publish(Path(sys.argv[1]), sys.argv[2])
+    else:
+        judge_again(Path(sys.argv[1]))
+        sys.stdout.write((Path(sys.argv[1]) / "report.md").read_text())

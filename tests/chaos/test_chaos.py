@@ -143,6 +143,28 @@ def test_a_double_is_explained_by_an_answer_that_was_lost_just_before(until: flo
     assert judge([*submitted("a"), lost, *runs, end]).is_good is is_explained
 
 
+@pytest.mark.parametrize(("at", "is_explained"), [(1.6, True), (4.4, True), (6.0, False)])
+def test_a_fault_long_after_the_end_of_an_execution_explains_nothing(at: float, is_explained: bool) -> None:
+    cut = Fault(at=at, kind="cut", target="postgres-wire", until=at + 1)
+    runs = [*ran("a", began=1.0, ended=1.5), *ran("a", began=18.0, ended=18.1, worker="near-2", pid=9)]
+    end = Ending(at=30.0, task="a", state="COMPLETED", attempts=("released", "completed"), finished=18.2)
+
+    assert judge([*submitted("a"), cut, *runs, end]).is_good is is_explained
+
+
+def test_a_stopped_worker_that_begins_a_lost_attempt_late_is_the_one_to_explain() -> None:
+    stop = Fault(at=0.5, kind="stop", target="far-1", until=17.0, detail={"pid": 9})
+    late = Execution(at=17.1, task="a", moment="begin", worker="far-1", pid=9, attempt=1)
+    first = Execution(at=16.0, task="a", moment="begin", worker="near-1", pid=7, attempt=2)
+    done = Execution(at=16.5, task="a", moment="end", worker="near-1", pid=7, attempt=2)
+    end = Ending(at=30.0, task="a", state="COMPLETED", attempts=("crashed", "completed"), finished=16.6)
+
+    verdict = judge([*submitted("a"), stop, first, done, late, end])
+
+    assert [(double.worker, double.fault) for double in verdict.doubles] == [("far-1", stop)]
+    assert verdict.is_good
+
+
 def test_a_key_that_made_two_tasks_is_a_violation() -> None:
     lines = [*submitted("a", 1, "k"), *submitted("b", 2, "k")]
     runs = [*ran("a", began=1.0, ended=1.5), *ran("b", began=1.0, ended=1.5)]
