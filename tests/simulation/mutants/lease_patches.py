@@ -104,14 +104,14 @@ LEASE_MUTANTS: Final = (
     Mutant(
         "take no notice of beats",
         "scheduler/reap.py",
-        "and seen[0] == beat else",
-        "else",
+        "(seen := self._silences.get(session)) and seen.beat == beat",
+        "(seen := self._silences.get(session))",
     ),
     Mutant(
         "take sessions for dead after an outage",
         "scheduler/reap.py",
-        "            self._forget()\n            raise\n",
-        "            raise\n",
+        "        if self._last_look is None:\n            return\n",
+        "        return\n",
     ),
     Mutant(
         "free fresh leases",
