@@ -56,7 +56,7 @@ def test_what_tests_start_by_name_is_in_the_table() -> None:
     started = {word for path in sorted((ROOT / "tests").rglob("*.py")) for word in first_words(path)}
 
     assert {word for word in started if declared(word) is None} == set()
-    assert {"git", "tar", "promtool", "pgbouncer", "openssl"} <= started
+    assert {"git", "promtool", "pgbouncer", "openssl"} <= started
 
 
 def first_words(path: Path) -> Iterator[str]:
