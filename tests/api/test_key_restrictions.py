@@ -141,6 +141,7 @@ def requests_of(side: str, what: dict[str, Any], ids: dict[str, str]) -> dict[st
         for method, template, path, body in (
             ("POST", "/tasks", f"{v1}/tasks", {**what, "delay": 60}),
             ("PATCH", "/tasks/{id}", task, {"priority": 3}),
+            ("POST", "/tasks/{id}/signals/{name}", f"{task}/signals/go", {"payload": 1}),
             ("POST", "/tasks/{id}/cancel", f"{task}/cancel", None),
             ("POST", "/tasks/{id}/retry", f"{task}/retry", None),
             ("POST", "/failures/{id}/retry", f"{edited}/retry", {"payload": {"command": "y"}}),

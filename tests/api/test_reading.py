@@ -116,6 +116,8 @@ LARGE = {
     "POST /api/v1/worker/sessions/{session}/beat", "POST /api/v1/worker/sessions/{session}/log",
     "POST /api/v1/worker/sessions/{session}/progress", "POST /api/v1/worker/sessions/{session}/stops",
     "PUT /api/v1/worker/sessions/{session}/artifacts/{task}/{name}",
+    "POST /api/v1/worker/sessions/{session}/records", "POST /api/v1/worker/sessions/{session}/waits",
+    "POST /api/v1/tasks/{id}/signals/{name}", "POST /api/v1/signals/{name}",
 }  # fmt: skip
 LISTS = {
     "POST /api/v1/keys", "POST /api/v1/subscriptions", "PATCH /api/v1/subscriptions/{id}", "POST /api/v1/bulk",

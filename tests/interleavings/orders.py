@@ -118,9 +118,10 @@ class Routes:
 
     def work(self) -> None:
         """Route as a worker does, from its start to its end."""
-        self.routing.begin()
+        user = object()
+        self.routing.begin(user)
         self.seen.append(isinstance(sys.stdout, Tee))
-        self.routing.end()
+        self.routing.end(user)
 
     def is_restored(self) -> bool:
         """Tell whether both workers were routed, once, and all is as before."""

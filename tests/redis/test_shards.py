@@ -318,11 +318,12 @@ async def test_an_emptied_node_costs_its_shard_only_speed_and_the_others_nothing
 async def test_a_read_model_of_each_shard_works_on_a_cluster(cluster: RedisClusterServers) -> None:
     boards = {shard: RedisReadModel(cluster.url, shard=shard) for shard in SHARDS}
     tasks = {shard: [new_id() for _ in range(10)] for shard in SHARDS}
-    for shard, board in boards.items():
-        board.note([Note(task=task, moment=Moment.CLAIMED, status=Status.PROCESSING) for task in tasks[shard]])
 
     async def is_written() -> bool:
-        return all([await board.status(tasks[shard]) == [Status.PROCESSING] * 10 for shard, board in boards.items()])
+        # Ends, noted again and again: a model that could not keep up leaves notes out, and then answers with ends only.
+        for shard, board in boards.items():
+            board.note([Note(task=task, moment=Moment.SETTLED, status=Status.COMPLETED) for task in tasks[shard]])
+        return all([await board.status(tasks[shard]) == [Status.COMPLETED] * 10 for shard, board in boards.items()])
 
     await eventually(is_written)
     for board in boards.values():

@@ -10,6 +10,7 @@ import structlog
 
 from drumline.core.outcome import ErrorInfo, Failed
 from drumline.observe.logging import set_up_logging
+from drumline.worker.capture import abandon_capture, captured
 from drumline.worker.process_log import MOST_A_SECOND, FailureLog
 from tests.worker import process_tasks
 from tests.worker.house import House
@@ -132,3 +133,21 @@ async def test_a_storm_of_failures_is_counted_instead_of_written(lines: Any) -> 
     assert len(failures(events)) == MOST_A_SECOND + 1
     assert max(len(event["message"]) for event in events) < 1_000
     assert f"{10_000 - MOST_A_SECOND} more attempts failed" in json.dumps(events)
+
+
+async def test_a_worker_captures_logs_after_others_were_left_behind_without_an_end(house: House) -> None:
+    left = captured()
+    left.__enter__()
+    abandon_capture()
+    abandon_capture()
+    left.__exit__(None, None, None)  # too late: it is not counted twice
+
+    @house.app.task(name="note")
+    async def note() -> None:
+        logging.getLogger("shop").warning("heard")
+
+    async with house.worker():
+        view = await house.run("note")
+        log = await house.log(view.id)
+
+    assert "heard" in log

@@ -10,6 +10,7 @@ from drumline.api.operation import EVENT_STREAM, JSON, Info, NoQuery, Operation
 from drumline.api.problems import PROBLEMS
 from drumline.api.schema import Schemas
 from drumline.api.tasks import HEADER_KEY
+from drumline.core.durable import LONGEST_RECORD_NAME
 from drumline.core.field_schema import QUEUE, UUID, WORKER, Schema
 from drumline.core.limits import Limits
 from drumline.core.problem import Problem
@@ -47,6 +48,7 @@ PATH_PARAMETERS: Final[dict[str, Schema]] = {
         "maxLength": 255,
         "pattern": r"^[A-Za-z0-9 _.+-]*[A-Za-z0-9_+-][A-Za-z0-9 _.+-]*$",
     },
+    "signal": {"type": "string", "minLength": 1, "maxLength": LONGEST_RECORD_NAME},
     "code": {"type": "string"},
     "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{12}$"},
     "tenant": TENANT_SCHEMA,
@@ -123,8 +125,9 @@ def _path_parameters(operation: Operation) -> list[Schema]:
             "/limits/{name}": "queue",
             "/tenants/{name}": "tenant",
             "/secrets/{name}": "secret",
+            "/signals/{name}": "signal",
         }
-        named = next((word for part, word in kind.items() if part in operation.path), name)
+        named = next((word for part, word in kind.items() if part in operation.path and f"{{{name}}}" in part), name)
         parameters.append({"name": name, "in": "path", "required": True, "schema": PATH_PARAMETERS[named]})
     return parameters
 

@@ -6,7 +6,7 @@ row. The row has the task's id, and the task an idempotency key that is made of 
 
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from drumline.core.codec import encode
 from drumline.core.errors import DrumlineError, Invalid
@@ -15,13 +15,15 @@ from drumline.core.limits import Limits
 from drumline.core.slots import slot_of_key
 from drumline.core.task import TaskRequest, accept, key_of
 from drumline.engine.submit import placed
-from drumline.stores.postgres.statements import Statement
 from drumline.stores.sql_files import statements
 from drumline.stores.sqlite.database import run_statement
 from drumline.stores.statements import Dialect, SqliteStatement
 from drumline.transactions.checking import check_count, own_limits
 from drumline.transactions.drivers import Aiosqlite, Driver, Sqlite
 from drumline.transactions.ids import shared_ids
+
+if TYPE_CHECKING:
+    from drumline.stores.postgres.statements import Statement
 
 NO_KEY: Final = "cannot be given with an outbox: its row is the key, and another task may have this one already"
 NO_JOBS: Final = (
@@ -45,7 +47,9 @@ class OutboxStatements:
 
 
 @cache
-def _for_postgres() -> Mapping[str, Statement]:
+def _for_postgres() -> "Mapping[str, Statement]":
+    from drumline.stores.postgres.statements import Statement  # noqa: PLC0415 - its package needs asyncpg
+
     return {name: Statement(name, text) for name, text in _texts("postgres").items()}
 
 

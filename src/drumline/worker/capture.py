@@ -118,23 +118,33 @@ class Routing:
     """What is routed, for all workers of a process together: twice would write every line twice."""
 
     def __init__(self) -> None:
-        self._users = 0
+        self._users: set[object] = set()
         self._lock = threading.Lock()
         self._undo = ExitStack()
 
-    def begin(self) -> None:
+    def begin(self, user: object) -> None:
         """Start routing, if no worker of this process has done so."""
         with self._lock:
-            self._users += 1
-            if self._users == 1:
+            self._users.add(user)
+            if len(self._users) == 1:
                 self._undo.enter_context(_routed())
 
-    def end(self) -> None:
-        """Stop routing, once no worker of this process needs it."""
+    def end(self, user: object) -> None:
+        """Stop routing, once no worker of this process needs it; one that was left behind is not counted twice."""
         with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                self._undo.close()
+            if user in self._users:
+                self._users.remove(user)
+                self._close_if_unused()
+
+    def end_all(self) -> None:
+        """Stop routing, whoever has begun it."""
+        with self._lock:
+            self._users.clear()
+            self._close_if_unused()
+
+    def _close_if_unused(self) -> None:
+        if not self._users:
+            self._undo.close()
 
 
 _routing = Routing()
@@ -143,16 +153,17 @@ _routing = Routing()
 @contextmanager
 def captured() -> Iterator[None]:
     """Route logging, stdout and stderr inside the block."""
-    _routing.begin()
+    user = object()
+    _routing.begin(user)
     try:
         yield
     finally:
-        _routing.end()
+        _routing.end(user)
 
 
 def abandon_capture() -> None:
-    """Stop routing for a worker that cannot do so itself any more: a simulated process that was killed."""
-    _routing.end()
+    """Stop routing for workers that cannot do so themselves any more: simulated processes that were killed."""
+    _routing.end_all()
 
 
 @contextmanager

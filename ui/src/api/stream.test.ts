@@ -60,6 +60,15 @@ describe("the stream of events", () => {
     stream.end();
   });
 
+  it("passes on no message that is about the stream itself", async () => {
+    const { reach } = server({ text: `event: cut\ndata: {"reason": "too slow"}\n\n${event("1")}` });
+    const { stream, batches } = heard(reach);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(batches.flat().map((one) => one.type)).not.toContain(undefined);
+    expect(batches.flat().length).toBe(1);
+    stream.end();
+  });
+
   it("says that the server is gone, since when, for as long as it does not answer", async () => {
     const { reach, probe } = server({ text: event("1") }, AWAY);
     probe.status = 0;

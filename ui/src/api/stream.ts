@@ -170,7 +170,10 @@ export class Stream {
     }
     if (id !== null) this.lastId = id;
     if (type === "resync") this.hearer.onEvents([]);
-    else if (data.length) this.gather(JSON.parse(data.join("\n")) as LiveEvent);
+    else if (data.length) {
+      const event = JSON.parse(data.join("\n")) as Partial<LiveEvent>;
+      if (event.type) this.gather(event as LiveEvent); // others are about the stream itself: a shard that is away
+    }
   }
 
   private gather(event: LiveEvent): void {
