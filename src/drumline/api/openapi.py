@@ -11,7 +11,7 @@ from drumline.api.problems import PROBLEMS
 from drumline.api.schema import Schemas
 from drumline.api.tasks import HEADER_KEY
 from drumline.core.durable import LONGEST_RECORD_NAME
-from drumline.core.field_schema import QUEUE, UUID, WORKER, Schema
+from drumline.core.field_schema import QUEUE, UUID, WORKER, Schema, line_schema
 from drumline.core.limits import Limits
 from drumline.core.problem import Problem
 from drumline.core.secret import LONGEST_NAME as LONGEST_SECRET_NAME
@@ -48,7 +48,7 @@ PATH_PARAMETERS: Final[dict[str, Schema]] = {
         "maxLength": 255,
         "pattern": r"^[A-Za-z0-9 _.+-]*[A-Za-z0-9_+-][A-Za-z0-9 _.+-]*$",
     },
-    "signal": {"type": "string", "minLength": 1, "maxLength": LONGEST_RECORD_NAME},
+    "signal": line_schema(LONGEST_RECORD_NAME),
     "code": {"type": "string"},
     "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{12}$"},
     "tenant": TENANT_SCHEMA,
