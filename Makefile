@@ -36,7 +36,7 @@ fuzz: MINUTES = 5
 fuzz: $(VENV)/.installed-fuzz  ## Search for inputs that break a parser, for so many minutes (MINUTES=5 ARGS=test_a_cron).
 	$(BIN)/python -m tests.fuzz.run --minutes $(MINUTES) $(ARGS)
 
-mutation: $(VENV)/.installed-fuzz  ## Change src/drumline/core in small ways and count what its tests notice (FILES="cron.py ids.py").
+mutation: $(VENV)/.installed-fuzz  ## Change src/drumline/core in small ways and count what its tests notice (FILES="cron.py ids.py", or all).
 	$(BIN)/python -m scripts.mutation $(FILES)
 
 test-fast: $(VENV)/.installed-test  ## Run what needs no service and kills no process.
@@ -59,8 +59,8 @@ format: $(VENV)/.installed-check  ## Format the sources and repair what the lint
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-simulate: $(VENV)/.installed-test  ## Simulate the whole system with faults, seed by seed (SEEDS=0-999; ARGS="--shrink", "--trace DIR").
-	$(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),0-999) --jobs $(or $(JOBS_AT_ONCE),2) $(ARGS)
+simulate: $(VENV)/.installed-test  ## Simulate the whole system with faults, seed by seed (SEEDS=0-999; ARGS="--shrink", "--trace DIR"); TLC compares the first 20 traces with the specification.
+	$(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),0-999) --jobs $(or $(JOBS_AT_ONCE),2) --validate 20 $(ARGS)
 
 mutants: $(VENV)/.installed-test  ## Say after how many simulated seeds each fault planted in the product is caught (ARGS="--only reap --most 100").
 	$(BIN)/python -m tests.simulation.mutants.run $(ARGS)

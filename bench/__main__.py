@@ -18,11 +18,11 @@ from typing import Any
 
 from bench.embedded import measure_embedded
 from bench.limit import measure_limit
-from bench.peers import PEERS, QUICK, measure_peers
+from bench.peers import LEFT_OUT, PEERS, QUICK, STEPS, measure_peers, measure_steps
 from bench.services import postgres, redis
 
 RESULTS = Path(__file__).parent / "results"
-QUICK_PEERS = ("bullmq", "pgqueuer", "huey", "celery")
+QUICK_PEERS = ("bullmq", "graphile-worker", "pgqueuer", "dbos", "absurd", "huey", "celery")
 LIMIT_TASKS = 200_000
 CONDITIONS = """{cores} cores shared by everything, Python {python}. PostgreSQL with fsync and synchronous_commit on,
 Redis without persistence, two worker processes, one producer. Drumline counts a task when its settlement is
@@ -72,6 +72,7 @@ def _measure(names: Sequence[str], *, quick: bool) -> dict[str, Any]:
     began = time.time()
     embedded = measure_embedded(share)
     systems = measure_peers(["drumline", *names], quick)
+    steps = measure_steps([name for name in ("drumline", *names) if PEERS[name].durable], quick)
     with postgres() as database, redis() as broker:
         database.recreate("limit")
         _migrate(database.url("limit"))
@@ -83,6 +84,7 @@ def _measure(names: Sequence[str], *, quick: bool) -> dict[str, Any]:
         "load_average_at_start": round(os.getloadavg()[2], 2),
         "embedded": embedded,
         "systems": systems,
+        "steps": steps,
         "limit": limit,
     }
 
@@ -111,6 +113,8 @@ def render(results: dict[str, Any]) -> str:
         _row("drumline embedded (SQLite, one process)", results["embedded"]),
         "",
     ]
+    lines += _costs(systems)
+    lines += _steps(results.get("steps", {}))
     lines += [_ratio(ours, systems, key, word) for key, word in RATIOS.items()]
     lines += [_ratio_to_awaited(ours, systems)]
     shares = ", ".join(
@@ -129,6 +133,49 @@ def _row(name: str, result: dict[str, Any]) -> str:
     spread = " / ".join(str(latency[share]) for share in ("p50", "p95", "p99")) if latency else "-"
     title = f"{name} {result['version']}" if result.get("version") else name
     return f"| {title} | " + " | ".join(numbers) + f" | {spread} | {result.get('idle_rss_mb') or '-'} |"
+
+
+def _costs(systems: dict[str, Any]) -> list[str]:
+    """Return what a task costs from end to end, in all processes together, and what `kill -9` of a worker costs."""
+    measured = {name: result for name, result in systems.items() if result.get("processor_us_each")}
+    if not measured:
+        return []
+    return [
+        "| system | processor µs per task | WAL bytes | commits | lost by `kill -9` of a worker |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {name} | {result['processor_us_each']:,.1f} | {result['wal_bytes_each']:,.0f}"
+            f" | {result['commits_each']:.3f} | {result['on_kill']} |"
+            for name, result in measured.items()
+        ),
+        "",
+        "Peers on Redis lose in addition what Redis loses: here it keeps nothing on disk. Not measured: "
+        + "; ".join(f"{name} ({reason})" for name, reason in LEFT_OUT.items())
+        + ".",
+        "",
+    ]
+
+
+def _steps(systems: dict[str, Any]) -> list[str]:
+    """Return how fast durable steps are recorded, and what each costs in all processes together."""
+    if not systems:
+        return []
+    ours = systems["drumline"].get("steps_per_s")
+    return [
+        f"Durable steps, in tasks of {STEPS} steps; one counts when its call has returned, and so is recorded.",
+        "",
+        "| system | steps/s | processor µs per step | WAL bytes | commits | Drumline's rate by this one's |",
+        "|---|---|---|---|---|---|",
+        *(
+            f"| {name} | failed: {result['error'][:80]} |" + " |" * 4
+            if "error" in result
+            else f"| {name} {result['version']} | {result['steps_per_s']:,.0f} | {result['processor_us_each']:,.0f}"
+            f" | {result['wal_bytes_each']:,.0f} | {result['commits_each']:.3f}"
+            f" | {ours / result['steps_per_s']:.1f}x |"
+            for name, result in systems.items()
+        ),
+        "",
+    ]
 
 
 def _ratio(ours: dict[str, Any], systems: dict[str, Any], key: str, word: str) -> str:

@@ -27,6 +27,7 @@ from bench.services import postgres, redis
 from drumline.api.app import create_app
 from drumline.api.authentication import Authentication
 from drumline.api.configured_keys import FIRST, ConfiguredKeys
+from drumline.api.middleware import Middleware
 from drumline.api.operation import Info
 from drumline.api.server import Server
 from drumline.core.new_key import KeyRequest
@@ -91,8 +92,8 @@ async def serve(opened: Opened, pipe: Connection) -> None:
         app: Any = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="bench"))
         made = await engine.access.keys.create(KeyRequest(name="bench", rate_limit="900000000/60s"), by=FIRST)
         # The same application, route and connection for all: only what is measured is exchanged.
-        front, submissions = app._api, engine.submissions  # noqa: SLF001
-        usual = (front._door, submissions._quotas)  # noqa: SLF001
+        front, submissions = _middleware_of(app), engine.submissions
+        usual = (front._authentication, submissions._quotas)  # noqa: SLF001
         bare = (
             Bare(ConfiguredKeys([KEY]), engine.access, clock=engine.clock),
             NoQuotas(engine.store.tenants, engine.access.tenants, QuotaCounts(), clock=engine.clock),
@@ -102,10 +103,17 @@ async def serve(opened: Opened, pipe: Connection) -> None:
         running = asyncio.create_task(server.run(stop))
         pipe.send((server.port, made.secret))
         while (word := await asyncio.to_thread(pipe.recv)) != "stop":
-            front._door, submissions._quotas = bare if word == "bare" else usual  # noqa: SLF001
+            front._authentication, submissions._quotas = bare if word == "bare" else usual  # noqa: SLF001
             pipe.send("ready")
         stop.set()
         await running
+
+
+def _middleware_of(app: Any) -> Middleware:
+    """Return the part of an application that authenticates, from inside what is around it."""
+    while not isinstance(app, Middleware):
+        app = next(inner for name in ("_api", "_inner", "_app") if (inner := getattr(app, name, None)) is not None)
+    return app
 
 
 def serve_apart(opened: Opened, pipe: Connection) -> None:

@@ -13,10 +13,11 @@ import os
 import re
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
+from confluent_kafka import Producer
 from msgspec import Raw
 
 from bench.scale.meter import cpu_seconds, median
@@ -28,6 +29,7 @@ from drumline.core.session import SessionSpec, TaskType
 from drumline.core.task import TaskRequest
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
+from drumline.kafka.bus import HEADERS, PRODUCING
 from drumline.lifecycle.processes import run
 from drumline.observe.logging import set_up_logging
 from drumline.ports.gateway import Report
@@ -42,7 +44,7 @@ from tests.harness.kafka import KafkaServer
 TASKS = 50_000
 ROUNDS = 5
 BATCH = 500
-PAGE = 1000
+PAGE = 8000
 SPEC = SessionSpec(
     host="bench", pid=os.getpid(), version="0", queues=(), types=(TaskType(name="work"),), capacity=BATCH
 )
@@ -103,17 +105,16 @@ async def _beside(store: Postgres, queue: str, tasks: int) -> dict[str, Any]:
 
         found["rows"] = (await _cost(store, sequence))[0]
 
-        async def read(work: Callable[[Any], object]) -> int:
+        async def write() -> int:
             position, count = 0, 0
             while True:
-                page = await log.read_events(after=position, limit=PAGE)
+                page = await log.read_written(after=position, limit=PAGE, source="/bench")
                 if page.position == position:
                     return count
-                position, count = page.position, count + len(page.events)
-                work(page.events)
+                position, count = page.position, count + len(page.values)
 
-        found["events"], reading = await _cost(store, lambda: read(len))
-        _, writing = await _cost(store, lambda: read(lambda events: [encode(cloud_event(event)) for event in events]))
+        found["events"], reading = await _cost(store, lambda: _events(engine))
+        _, writing = await _cost(store, write)
         found["cpu_us_per_event"] = {"read": reading, "read and written out": writing}
         if kafka.missing() is None:
             found["cpu_us_per_event"]["relayed to Kafka"] = await _relay(store, engine)
@@ -140,9 +141,40 @@ async def _relay(store: Postgres, engine: Engine) -> dict[str, float]:
         await relay.close()
         events = await _events(engine)
         broker = (cpu_seconds([server.pid]) - before) / events * 1e6
-        return {"here": cost, "broker": round(broker, 1), "events_per_second": round(events / seconds)}
+        told = {"here": cost, "broker": round(broker, 1), "events_per_second": round(events / seconds)}
+        return told | _bare(server, await _messages(engine))
     finally:
         server.remove()
+
+
+async def _messages(engine: Engine) -> list[tuple[str, bytes]]:
+    """Return the key and the value of every event, as the relay sends them."""
+    messages: list[tuple[str, bytes]] = []
+    position = 0
+    while (page := await engine.store.events.read_events(after=position, limit=PAGE)).position > position:
+        position = page.position
+        told = (cloud_event(event, source="/bench") for event in page.events)
+        messages += [(event.subject, encode(event)) for event in told]
+    return messages
+
+
+def _bare(server: KafkaServer, messages: Sequence[tuple[str, bytes]]) -> dict[str, float]:
+    """Send the same messages from a list by the producer alone, with the settings of the relay's."""
+    producer = Producer({"bootstrap.servers": server.broker, **PRODUCING})
+    topic = Settings().bus.events_topic
+    producer.list_topics(topic)  # connects: the relay's had done so before its first page
+    used, began = time.process_time(), time.perf_counter()
+    for key, value in messages:
+        while True:
+            try:
+                producer.produce(topic, value, key=key, headers=HEADERS)
+                break
+            except BufferError:
+                producer.poll(0.01)
+    producer.flush()
+    rate = len(messages) / (time.perf_counter() - began)
+    cost = (time.process_time() - used) / len(messages) * 1e6
+    return {"bare_here": round(cost, 1), "bare_events_per_second": round(rate)}
 
 
 async def _events(engine: Engine) -> int:

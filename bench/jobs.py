@@ -1,4 +1,7 @@
-"""Measure jobs against plain tasks of the same backend: a wide fan-out and fan-in, and a long chain.
+"""Measure jobs against plain tasks of the same backend: a wide fan-out and fan-in, diamonds side by side, a long chain.
+
+Shares are of the rate of plain tasks, and by processor time, which says more on a machine that does other things too. A
+hop of the chain is the time from the start of a task to that of the next.
 
 python -m bench.jobs                 SQLite, then PostgreSQL with Redis
 python -m bench.jobs embedded        SQLite alone
@@ -14,6 +17,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,18 +41,22 @@ from drumline.wiring import wire
 from drumline.worker.executors.catalogue import BuiltIn
 from drumline.worker.options import WorkerOptions
 
-WIDE = 5_000
+TASKS = 10_000
+"""Tasks of each job, and as many plain ones: the most that a job may have."""
 CHAIN = 1_000
-ROUNDS = 5
+ROUNDS = 3
 CAPACITY = 500
 NOTHING = Raw(b"{}")
 
 app = Drumline("bench")
+_starts: list[float] = []
+"""When each task began, in seconds of the monotonic clock."""
 
 
 @app.task(name="noop")
 async def noop() -> None:
-    """Do nothing."""
+    """Do nothing but keep the time."""
+    _starts.append(time.perf_counter())
 
 
 class Meter:
@@ -114,37 +122,45 @@ async def _measure(settings: Settings, meter: Meter, results: dict[str, Any]) ->
         sweeper = Sweeper(engine.store, directory.swept, metrics=engine.metrics)
         sweeping = asyncio.create_task(Rounds(sweeper).run(stop))
     async with _working(gateway):
-        await _run_job(engine, gateway, _fan(500))  # whatever has to warm up
+        await _run_job(engine, gateway, _fan(500), meter)  # whatever has to warm up
         await _drain(engine, gateway, meter)
-    plain, wide, submits = [], [], []
+    requests = {"fan_out": _fan(TASKS - 2), "diamonds": _diamonds(TASKS // 4)}
+    found: dict[str, list[tuple[float, float]]] = {"plain": [], **{name: [] for name in requests}}
+    submits: list[float] = []
     for _ in range(ROUNDS):
         async with _working(gateway):
-            plain.append(await _drain(engine, gateway, meter))
-            began = time.perf_counter()
-            await engine.control.pause_queue("default", tenant="default")
-            job = await engine.jobs.submit(_fan(WIDE))
-            submits.append(time.perf_counter() - began)
-            wide.append(await _resume(engine, gateway, meter, WIDE + 2))
-        if (await engine.jobs.wait(job.id, seconds=10)).status is not JobStatus.COMPLETED:
-            raise RuntimeError("the job has not completed")
+            found["plain"].append(await _drain(engine, gateway, meter))
+            for name, request in requests.items():
+                began = time.perf_counter()
+                await engine.control.pause_queue("default", tenant="default")
+                job = await engine.jobs.submit(request)
+                submits.append(time.perf_counter() - began)
+                found[name].append(await _resume(engine, gateway, meter, TASKS))
+                if (await engine.jobs.wait(job.id, seconds=10)).status is not JobStatus.COMPLETED:
+                    raise RuntimeError("the job has not completed")
     async with _working(gateway):
-        chain = await _run_job(engine, gateway, _chain(CHAIN))
+        _starts.clear()
+        _, chain_cpu = await _run_job(engine, gateway, _chain(CHAIN), meter)
+        hops = sorted(after - before for before, after in pairwise(_starts))
     stop.set()
     if sweeping is not None:
         await sweeping
     await engine.close()
-    rates = [max(rate for rate, _ in each) for each in (plain, wide)]
-    costs = [min(cost for _, cost in each) for each in (plain, wide)]
+    rates = {name: max(rate for rate, _ in each) for name, each in found.items()}
+    costs = {name: min(cost for _, cost in each) for name, each in found.items()}
     results |= {
-        "plain_drain_per_s": round(rates[0]),
-        "fan_out_per_s": round(rates[1]),
-        "share": round(rates[1] / rates[0], 2),
-        "plain_cpu_us": round(costs[0]),
-        "fan_out_cpu_us": round(costs[1]),
-        "share_by_cpu": round(costs[0] / costs[1], 2),
-        "submit_fan_out_s": round(min(submits), 2),
-        "chain_step_ms": round(1000 * chain / CHAIN, 2),
+        "per_s": {name: round(rate) for name, rate in rates.items()},
+        "cpu_us": {name: round(cost, 1) for name, cost in costs.items()},
+        "share": {name: round(rates[name] / rates["plain"], 2) for name in requests},
+        "share_by_cpu": {name: round(costs["plain"] / costs[name], 2) for name in requests},
+        "submit_job_s": round(min(submits), 2),
+        "hop_ms": {"p50": _hop_ms(hops, 0.5), "p99": _hop_ms(hops, 0.99)},
+        "hop_cpu_us": round(1e6 * chain_cpu / CHAIN),
     }
+
+
+def _hop_ms(hops: Sequence[float], share: float) -> float:
+    return round(1000 * hops[int(len(hops) * share)], 2)
 
 
 @asynccontextmanager
@@ -165,9 +181,9 @@ async def _working(gateway: Counting) -> AsyncIterator[None]:
 async def _drain(engine: Engine, gateway: Counting, meter: Meter) -> tuple[float, float]:
     """Return at which rate plain tasks are run, and the microseconds of processor that one costs."""
     await engine.control.pause_queue("default", tenant="default")
-    for _ in range(0, WIDE, 1000):
+    for _ in range(0, TASKS, 1000):
         await engine.submissions.submit_many([noop.call().request for _ in range(1000)])
-    return await _resume(engine, gateway, meter, WIDE)
+    return await _resume(engine, gateway, meter, TASKS)
 
 
 async def _resume(engine: Engine, gateway: Counting, meter: Meter, count: int) -> tuple[float, float]:
@@ -179,13 +195,13 @@ async def _resume(engine: Engine, gateway: Counting, meter: Meter, count: int) -
     return count / (time.perf_counter() - began), 1e6 * (meter.read() - used) / count
 
 
-async def _run_job(engine: Engine, gateway: Counting, request: JobRequest) -> float:
-    """Return how many seconds a job takes from its submission on."""
+async def _run_job(engine: Engine, gateway: Counting, request: JobRequest, meter: Meter) -> tuple[float, float]:
+    """Return how many seconds a job takes from its submission on, and those of processor."""
     enough = gateway.expect(len(request.tasks))
-    began = time.perf_counter()
+    used, began = meter.read(), time.perf_counter()
     await engine.jobs.submit(request)
     await enough.wait()
-    return time.perf_counter() - began
+    return time.perf_counter() - began, meter.read() - used
 
 
 def _fan(width: int) -> JobRequest:
@@ -198,6 +214,16 @@ def _fan(width: int) -> JobRequest:
             "last": JobTaskRequest(name="noop", payload=NOTHING, needs=tuple(middle)),
         },
     )
+
+
+def _diamonds(count: int) -> JobRequest:
+    """Return a job of diamonds side by side: of each, two tasks need the first, and the last needs both."""
+    tasks: dict[str, JobTaskRequest] = {}
+    for number in range(count):
+        for key, needs in {"a": "", "b": "a", "c": "a", "d": "bc"}.items():
+            parents = tuple(f"{parent}{number}" for parent in needs)
+            tasks[f"{key}{number}"] = JobTaskRequest(name="noop", payload=NOTHING, needs=parents)
+    return JobRequest(name="diamonds", tasks=tasks)
 
 
 def _chain(length: int) -> JobRequest:

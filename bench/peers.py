@@ -9,6 +9,7 @@ there to get that peer's newest release again.
 import argparse
 import json
 import os
+import resource
 import shutil
 import signal
 import statistics
@@ -21,10 +22,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Literal
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # run as a script, it finds its room too
 
+from bench.scale.meter import cpu_seconds
 from bench.services import Postgres, Redis, postgres, redis, resident_mb, stop_groups
 
 SCRIPTS: Final = Path(__file__).parent / "peers"
@@ -40,6 +42,10 @@ QUICK: Final = 0.35  # the share of all that which a quick run does
 LIMIT_SECONDS: Final = 20.0
 POLL_SECONDS: Final = 0.01
 GIST: Final = 800
+STATISTICS_SECONDS: Final = 1.5
+SPENT: Final = "SELECT pg_current_wal_lsn() - '0/0', sum(xact_commit) FROM pg_stat_database"
+STEPS: Final = 10
+STEP_ROUNDS: Final = 3
 THREADS: Final = 256  # the layout of a tally file: see peers/harness.py
 
 
@@ -58,25 +64,84 @@ class Peer:
     needs: tuple[str, ...]
     backlog: int
     in_flight: int = 1
-    is_node: bool = False
+    language: Literal["python", "node", "go"] = "python"
+    durable: int | None = None
+    """Tasks of ten durable steps each that two workers do in about ten seconds; None if it has no steps."""
     is_ours: bool = False
     """Runs in the environment of this project, with an attendant beside the workers."""
+    on_kill: str
+    """What `kill -9` of a worker costs, by the peer's documentation with the settings used here."""
 
 
 # The fastest follow ours: a machine may change its pace within a quarter of an hour.
 PEERS: Final = {
-    "drumline": Peer(needs=(), backlog=500_000, in_flight=4000, is_ours=True),
-    "bullmq": Peer(needs=("bullmq", "ioredis"), backlog=150_000, in_flight=100, is_node=True),
-    "pgqueuer": Peer(needs=("pgqueuer[asyncpg]", "uvloop"), backlog=200_000, in_flight=16),
-    "celery": Peer(needs=("celery[redis]", "hiredis"), backlog=25_000),
-    "rq": Peer(needs=("rq", "hiredis"), backlog=8_000),
-    "dramatiq": Peer(needs=("dramatiq[redis]", "hiredis"), backlog=60_000),
-    "huey": Peer(needs=("huey[redis]", "hiredis"), backlog=60_000),
-    "arq": Peer(needs=("arq", "hiredis", "uvloop"), backlog=20_000, in_flight=50),
-    "taskiq": Peer(needs=("taskiq", "taskiq-redis", "hiredis", "uvloop"), backlog=60_000, in_flight=50),
-    "saq": Peer(needs=("saq[redis,hiredis]", "typing-extensions", "uvloop"), backlog=40_000, in_flight=50),
-    "procrastinate": Peer(needs=("procrastinate", "psycopg[binary,pool]", "uvloop"), backlog=8_000, in_flight=16),
+    "drumline": Peer(
+        needs=(), backlog=500_000, in_flight=4000, durable=8_000, is_ours=True,
+        on_kill="nothing; runs again after 15 to 20 s",
+    ),
+    "bullmq": Peer(
+        needs=("bullmq", "ioredis"), backlog=150_000, in_flight=100, language="node",
+        on_kill="nothing; runs again when its lock of 30 s has expired",
+    ),
+    "graphile-worker": Peer(
+        needs=("graphile-worker",), backlog=150_000, in_flight=16, language="node",
+        on_kill="nothing; runs again after 4 hours",
+    ),
+    "pgqueuer": Peer(
+        needs=("pgqueuer[asyncpg]", "uvloop"), backlog=200_000, in_flight=16,
+        on_kill="nothing; runs again when its heartbeat is too old",
+    ),
+    "river": Peer(
+        needs=("github.com/riverqueue/river", "github.com/riverqueue/river/riverdriver/riverpgxv5"), backlog=200_000,
+        in_flight=16, language="go", on_kill="nothing; runs again after an hour",
+    ),
+    "awa": Peer(
+        needs=("awa-pg", "uvloop"), backlog=60_000, in_flight=16,
+        on_kill="nothing; runs again when its heartbeat is too old",
+    ),
+    "pg-boss": Peer(
+        needs=("pg-boss",), backlog=60_000, in_flight=16, language="node",
+        on_kill="nothing; runs again after 15 minutes",
+    ),
+    "dbos": Peer(
+        needs=("dbos",), backlog=8_000, in_flight=16, durable=1_000,
+        on_kill="nothing; runs again when the same executor starts again",
+    ),
+    "absurd": Peer(
+        needs=("absurd-sdk", "absurdctl"), backlog=8_000, in_flight=16, durable=1_000,
+        on_kill="nothing; runs again when its claim of 120 s is over",
+    ),
+    "celery": Peer(needs=("celery[redis]", "hiredis"), backlog=25_000, on_kill="what had begun"),
+    "rq": Peer(needs=("rq", "hiredis"), backlog=8_000, on_kill="nothing; what had begun is listed as failed"),
+    "dramatiq": Peer(
+        needs=("dramatiq[redis]", "hiredis"), backlog=60_000, on_kill="nothing; runs again after its heartbeat timeout"
+    ),
+    "huey": Peer(needs=("huey[redis]", "hiredis"), backlog=60_000, on_kill="what had begun"),
+    "arq": Peer(
+        needs=("arq", "hiredis", "uvloop"), backlog=20_000, in_flight=50,
+        on_kill="nothing; runs again after its timeout",
+    ),
+    "taskiq": Peer(
+        needs=("taskiq", "taskiq-redis", "hiredis", "uvloop"), backlog=60_000, in_flight=50,
+        on_kill="what it had taken from its list",
+    ),
+    "saq": Peer(
+        needs=("saq[redis,hiredis]", "typing-extensions", "uvloop"), backlog=40_000, in_flight=50,
+        on_kill="nothing; swept after its timeout",
+    ),
+    "procrastinate": Peer(
+        needs=("procrastinate", "psycopg[binary,pool]", "uvloop"), backlog=8_000, in_flight=16,
+        on_kill="nothing; stays stalled until your code retries it",
+    ),
+}  # fmt: skip
+LEFT_OUT: Final = {
+    "oban": "its package for Python needs Python 3.12, and peers run on the Python that measures",
+    "temporal": "its server is in no package registry but as Go modules, a build of hundreds of them",
+    "restate": "its server can be had by npm (@restatedev/restate-server); it has no script here yet",
+    "airflow, prefect": "they run flows, not single tasks: no script for them yet, though both can be had by pip",
+    "windmill": "its server is in no package registry; its comparison is repeated by python -m bench.flows",
 }
+"""Systems that are compared with ours elsewhere, and why they are not measured here."""
 
 
 def measure_peers(names: Sequence[str], quick: bool) -> dict[str, dict[str, Any]]:
@@ -92,15 +157,36 @@ def measure_peers(names: Sequence[str], quick: bool) -> dict[str, dict[str, Any]
     return results
 
 
+def measure_steps(names: Sequence[str], quick: bool) -> dict[str, dict[str, Any]]:
+    """Measure durable steps of those peers that have them, by turns: each `STEP_ROUNDS` times."""
+    results: dict[str, dict[str, Any]] = {}
+    with postgres() as database, redis() as broker:
+        for _ in range(1 if quick else STEP_ROUNDS):
+            for name in names:
+                try:
+                    found = _Bench(name, database, broker, steps=STEPS).measure_steps(QUICK if quick else 1.0)
+                    kept = results.setdefault(name, {"version": found["version"], "rounds": []})
+                    kept["rounds"].append(found["steps"])
+                except (PeerFailed, OSError, subprocess.SubprocessError, LookupError, ValueError) as error:
+                    results[name] = {"error": str(error) or repr(error)}
+                _say(f"{name}: {json.dumps(results[name])}")
+    for result in results.values():
+        if "rounds" in result:
+            for figure in result["rounds"][0]:
+                result[figure] = statistics.median(each[figure] for each in result["rounds"])
+    return results
+
+
 class _Bench:
     """One peer on the rack."""
 
-    def __init__(self, name: str, database: Postgres, broker: Redis) -> None:
+    def __init__(self, name: str, database: Postgres, broker: Redis, *, steps: int = 0) -> None:
         if name not in PEERS:
             raise PeerFailed(f"no such peer: {name} (there are {', '.join(PEERS)})")
         self._peer, self._name = PEERS[name], name
-        self._database, self._broker = database, broker
+        self._database, self._broker, self._steps = database, broker, steps
         self._home = _environment(name, self._peer)
+        self._attendants: list[int] = []
 
     def measure(self, share: float) -> dict[str, Any]:
         """Take every measurement, in two rounds of workers."""
@@ -111,6 +197,20 @@ class _Bench:
         _say(f"{self._name} {version}: latency and end to end")
         with self._attendant():
             return {"version": version, **backlog, **self._measure_flow(share)}
+
+    def measure_steps(self, share: float) -> dict[str, Any]:
+        """Fill a queue with tasks of several steps, then let workers at it; return steps per second and their cost."""
+        version = self._ask("version")
+        with self._attendant():
+            count = int((self._peer.durable or 0) * share)
+            queued = self._enqueue(count, 3 * LIMIT_SECONDS, self._peer.in_flight)["count"]
+            with self._workers() as (tally, pids):
+                _await(lambda: sum(each > 0 for each in _counts(tally)) >= WORKERS, "the workers did not start")
+                done, began, spent = _completed(tally), time.time(), self._spent(pids, at_once=True)
+                end = _last_completion(tally, queued * self._steps)
+                steps = _completed(tally) - done
+                rate = _rate(steps, end - began)
+                return {"version": version, "steps": {"steps_per_s": rate, **_each(spent, self._spent(pids), steps)}}
 
     def _measure_backlog(self, share: float) -> dict[str, Any]:
         """Fill a queue with no workers about, then let them at it."""
@@ -142,13 +242,30 @@ class _Bench:
             _await(lambda: _completed(tally) >= before, "tasks were lost")
             latency = _percentiles(_delays(tally))
             awaited = self._flow_rate(tally, seconds, 1) if in_flight > 1 else None
+            done, spent = _completed(tally), self._spent(pids)
             rounds = sorted(self._flow_rate(tally, seconds, in_flight) for _ in range(FLOW_ROUNDS))
+            costs = _each(spent, self._spent(pids), _completed(tally) - done)
         return {
+            **costs,
+            "on_kill": self._peer.on_kill,
             "end_to_end_per_s": statistics.median(rounds),
             "end_to_end_rounds": rounds,
             "end_to_end_awaited_per_s": awaited,
             "start_latency_ms": latency,
             "idle_rss_mb": idle,
+        }
+
+    def _spent(self, workers: Sequence[int], *, at_once: bool = False) -> dict[str, float]:
+        """Return what has been spent so far: processor time of all processes, WAL and commits of the database."""
+        if not at_once:
+            time.sleep(STATISTICS_SECONDS)  # commits are counted with a delay
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        running = [*workers, *self._attendants, self._database.pid, self._broker.pid]
+        wal, commits = self._database.execute(SPENT).strip().split("|")
+        return {
+            "processor_us": (ended.ru_utime + ended.ru_stime + cpu_seconds(running)) * 1e6,
+            "wal_bytes": float(wal),
+            "commits": float(commits),
         }
 
     def _flow_rate(self, tally: Path, seconds: float, in_flight: int) -> float:
@@ -211,9 +328,11 @@ class _Bench:
         with tempfile.TemporaryDirectory(prefix="drumline-attendant-") as folder:
             with (Path(folder) / "log").open("wb") as log:
                 attendant = self._start("attendant", Path(folder), log)
+            self._attendants = [attendant.pid]
             try:
                 yield
             finally:
+                self._attendants = []
                 stop_groups([attendant])
 
     @contextmanager
@@ -235,13 +354,16 @@ class _Bench:
         return subprocess.Popen(command, cwd=self._home, env=environ, stdout=log, stderr=log, start_new_session=True)
 
     def _command(self, *words: object) -> list[str]:
-        node = [shutil.which("node") or "node", str(SCRIPTS / f"{self._name}.mjs")]
-        python = [str(self._home / "bin" / "python"), str(SCRIPTS / f"{self._name}_peer.py")]
-        return [*(node if self._peer.is_node else python), *map(str, words)]
+        commands = {
+            "node": [shutil.which("node") or "node", str(SCRIPTS / f"{self._name}.mjs")],
+            "go": [str(self._home / self._name)],
+            "python": [str(self._home / "bin" / "python"), str(SCRIPTS / f"{self._name}_peer.py")],
+        }
+        return [*commands[self._peer.language], *map(str, words)]
 
     def _environ(self) -> dict[str, str]:
         urls = {"PEER_REDIS_URL": self._broker.url, "PEER_POSTGRES_URL": self._database.url("peer")}
-        return os.environ | urls | {"PYTHONDONTWRITEBYTECODE": "1"}
+        return os.environ | urls | {"PYTHONDONTWRITEBYTECODE": "1", "PEER_STEPS": str(self._steps)}
 
 
 def _drain_rate(tally: Path, queued: int) -> float:
@@ -291,6 +413,11 @@ def _cells(file: Path, first: int, count: int) -> tuple[float, ...]:
     return struct.unpack(f"{len(content) // 8}d", content[: len(content) // 8 * 8])
 
 
+def _each(before: dict[str, float], after: dict[str, float], count: int) -> dict[str, float]:
+    """Return what was spent on each of `count` tasks, from end to end."""
+    return {f"{name}_each": round((after[name] - before[name]) / max(count, 1), 3) for name in before}
+
+
 def _percentiles(delays: list[float]) -> dict[str, float]:
     ordered = sorted(delays)
     shares = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
@@ -307,8 +434,7 @@ def _environment(name: str, peer: Peer) -> Path:
         return Path(sys.prefix)
     cache = os.environ.get("DRUMLINE_BENCH_CACHE") or Path.home() / ".cache" / "drumline-bench"
     home = Path(cache).resolve() / name
-    language = "node" if peer.is_node else "python"
-    command = [sys.executable, str(SCRIPTS / "install.py"), str(home), language, *peer.needs]
+    command = [sys.executable, str(SCRIPTS / "install.py"), str(home), peer.language, *peer.needs]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode != 0:
         raise PeerFailed(_gist(done.stderr))
@@ -329,9 +455,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", default=",".join(PEERS), help="names, joined by commas")
     parser.add_argument("--quick", action="store_true", help="shorter measurements")
+    parser.add_argument("--steps", action="store_true", help="durable steps, of the peers that have them")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that servers and workers are stopped
-    print(json.dumps(measure_peers(options.only.split(","), options.quick), indent=2))
+    names = options.only.split(",")
+    if options.steps:
+        print(json.dumps(measure_steps([name for name in names if PEERS[name].durable], options.quick), indent=2))
+    else:
+        print(json.dumps(measure_peers(names, options.quick), indent=2))
 
 
 if __name__ == "__main__":

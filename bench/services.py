@@ -99,7 +99,7 @@ class Redis:
 @contextmanager
 def postgres() -> Iterator[Postgres]:
     """Run a PostgreSQL server of our own, durable to the disk."""
-    binaries, port = _postgres_binaries(), _free_port()
+    binaries, port = _postgres_binaries(), free_port()
     with _folder() as folder:
         data = folder / "data"
         initdb = [str(binaries / "initdb"), "-D", str(data), "-U", "postgres"]
@@ -117,7 +117,7 @@ def postgres() -> Iterator[Postgres]:
 @contextmanager
 def redis() -> Iterator[Redis]:
     """Run a Redis server of our own, without persistence."""
-    binary, port = shutil.which("redis-server"), _free_port()
+    binary, port = shutil.which("redis-server"), free_port()
     if binary is None:
         raise ServiceUnavailable("redis-server is not installed")
     with _folder() as folder:
@@ -168,7 +168,7 @@ def _postgres_binaries() -> Path:
     raise ServiceUnavailable("PostgreSQL is not installed (no initdb in PATH or /usr/lib/postgresql)")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """Return a port nobody listens on."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))

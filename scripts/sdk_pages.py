@@ -35,7 +35,7 @@ Everything here is imported from `drumline.testing`: `from drumline.testing impo
 [How to test tasks](../how-to/testing.md) explains how the parts fit together. pytest finds the fixtures
 `world` and `eager_world` by itself; the setting `drumline_app`, or a fixture of that name, says which app they run.
 """
-TESTING = ("simulated", "Simulation", "World", "Submission", "Exploration", "EffectRepeated")
+TESTING = ("simulated", "Simulation", "World", "Submission", "Exploration", "EffectRepeated", "Stalled", "NoNetwork")
 CHAPTERS: dict[str, tuple[str, ...]] = {
     "The app": ("Drumline", "Direct"),
     "Tasks": ("Task", "AsyncTask", "BatchTask", "Call", "Chain", "Mode", "Backoff", "NotifyTarget"),

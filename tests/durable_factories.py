@@ -16,11 +16,11 @@ from drumline.core.durable import (
     WaitKind,
     WaitRequest,
 )
-from drumline.core.errors import Conflict, KeyReused, NotFound, QuotaExceeded
+from drumline.core.errors import NotFound
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.state import State
-from drumline.ports.durable import Recorded, Signalled, Waited
+from drumline.ports.durable import Recorded, SignalAnswer, Waited
 from drumline.ports.store import Settled, Store
 
 
@@ -62,7 +62,7 @@ async def answered(store: Store, lease: Lease, *waits: Wait) -> list[Record | No
 
 async def signal(
     store: Store, task: TaskId, name: str, payload: Any = None, *, id: str = "s1", tenant: str | None = None
-) -> Signalled | NotFound | Conflict | KeyReused | QuotaExceeded:
+) -> SignalAnswer:
     """Send a signal to a task."""
     return await store.durable.signal(
         NewSignal(id=id, name=name, task=task, payload=Raw(encode(payload)), tenant=tenant)

@@ -31,11 +31,10 @@ def job_of(
     """Return a job with these keys; `task` has fields that hold for every task of it."""
     tasks = {
         key: JobTaskRequest(
-            name="work",
             needs=tuple(parents),
             run_if=(run_if or {}).get(key, RunIf.ALL_SUCCEEDED),
             payload=Raw(encode((payloads or {}).get(key, {}))),
-            **(task or {}),
+            **{"name": "work", **(task or {})},
         )
         for key, parents in needs.items()
     }

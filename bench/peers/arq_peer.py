@@ -1,4 +1,7 @@
-"""arq: many jobs at once, results and logs off, short polls (it has no wake-up)."""
+"""arq: many jobs at once, results and logs off, short polls (it has no wake-up).
+
+Settings: https://arq-docs.helpmanual.io/.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,7 @@
-"""Celery on Redis: no results, no rate limits, no events, deep prefetch, in-process pool."""
+"""Celery on Redis: no results, no rate limits, no events, deep prefetch, in-process pool.
+
+Settings: https://docs.celeryq.dev/en/stable/userguide/optimizing.html.
+"""
 
 from celery import Celery
 from harness import REDIS_URL, Peer, blocking, main, tally

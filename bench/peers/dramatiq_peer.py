@@ -1,6 +1,8 @@
 """Dramatiq on Redis: one process of threads to a worker, default middleware, deep prefetch.
 
 Without the deep prefetch a consumer that has all it may hold sleeps, for up to a second.
+
+Settings: https://dramatiq.io/advanced.html.
 """
 
 import os

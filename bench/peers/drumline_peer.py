@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from harness import POSTGRES_URL, REDIS_URL, Peer, Producer, main, tally
+from harness import POSTGRES_URL, REDIS_URL, STEPS, Peer, Producer, main, tally
 
 from drumline.core.errors import Unavailable
 from drumline.engine.engine import Engine
@@ -16,7 +16,9 @@ from drumline.lifecycle.processes import run, run_migrate, run_scheduler
 from drumline.lifecycle.worker_setup import assemble_worker
 from drumline.ports.gateway import Acknowledged, Report, ServerGateway
 from drumline.sdk.app import Drumline
+from drumline.sdk.context import Context, inject
 from drumline.sdk.locate import Direct
+from drumline.sdk.task import AsyncTask
 from drumline.settings import Settings
 from drumline.settings.fields import Secret
 from drumline.wiring import wire
@@ -36,15 +38,32 @@ settings = Settings(
 app = Drumline("bench", direct=Direct(store=POSTGRES_URL, queue=None if WITHOUT_REDIS else REDIS_URL))
 
 
-@app.task(name="noop")
-async def noop(sent_ns: int) -> None:
+async def step(number: int) -> int:
+    """Do nothing that is worth keeping."""
+    return number
+
+
+async def plain(sent_ns: int) -> None:
     """Do nothing but keep the delay."""
     if sent_ns:
         tally.keep_delay(sent_ns)
 
 
+async def stepping(sent_ns: int, *, ctx: Context[None] = inject()) -> None:
+    """Take steps, each of which counts when it is recorded."""
+    del sent_ns
+    for number in range(STEPS):
+        await ctx.step("step", step, number, key=number)
+        tally.add(1)
+
+
+noop: AsyncTask[[int], None] = app.task(name="noop")(stepping if STEPS else plain)
+
+
 def counting(gateway: ServerGateway) -> ServerGateway:
     """Let a gateway count tasks once their settlement is committed, not when they have run."""
+    if STEPS:
+        return gateway  # its steps count
     settle = gateway.settle
 
     async def counted(reports: Sequence[Report]) -> Sequence[Acknowledged]:

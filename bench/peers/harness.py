@@ -33,6 +33,8 @@ from typing import Any, Final
 REDIS_URL: Final = os.environ.get("PEER_REDIS_URL", "redis://127.0.0.1:6379/0")
 POSTGRES_URL: Final = os.environ.get("PEER_POSTGRES_URL", "postgresql://127.0.0.1/peer")
 BATCH: Final = 1000
+STEPS: Final = int(os.environ.get("PEER_STEPS", "0"))
+"""Durable steps that a task takes, one after the other; then they are what counts."""
 
 # The layout of a tally file, in cells of float64: completions of each thread, then how many
 # delays were kept, then the delays in milliseconds.

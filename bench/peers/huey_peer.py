@@ -1,4 +1,7 @@
-"""Huey on Redis: blocking pops, no results, four threads to a consumer process."""
+"""Huey on Redis: blocking pops, no results, four threads to a consumer process.
+
+Settings: https://huey.readthedocs.io/en/latest/consumer.html.
+"""
 
 from harness import REDIS_URL, Peer, blocking, main, tally
 from huey import RedisHuey

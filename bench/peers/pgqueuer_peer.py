@@ -1,4 +1,7 @@
-"""PgQueuer on asyncpg: wide batches over one connection, uvloop, logged tables."""
+"""PgQueuer on asyncpg: wide batches over one connection, uvloop, logged tables.
+
+Settings: https://pgqueuer.readthedocs.io/en/latest/.
+"""
 
 import asyncio
 import signal

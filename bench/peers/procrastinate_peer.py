@@ -1,4 +1,7 @@
-"""Procrastinate on psycopg: many jobs at once, finished jobs deleted, woken by NOTIFY."""
+"""Procrastinate on psycopg: many jobs at once, finished jobs deleted, woken by NOTIFY.
+
+Settings: https://procrastinate.readthedocs.io/en/stable/.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,6 +1,8 @@
 """RQ: jobs run inside the worker (`SimpleWorker`), which here is four times as fast as forking.
 
 Results expire by themselves: to have them deleted at once costs more round trips.
+
+Settings: https://python-rq.org/docs/workers/.
 """
 
 from harness import REDIS_URL, Peer, blocking, main, tally

@@ -1,4 +1,7 @@
-"""SAQ on Redis: many jobs at once, results not kept, uvloop."""
+"""SAQ on Redis: many jobs at once, results not kept, uvloop.
+
+Settings: https://saq-py.readthedocs.io/.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,7 @@
-"""taskiq on Redis lists: one process to a worker, uvloop, no type parsing, deep prefetch."""
+"""taskiq on Redis lists: one process to a worker, uvloop, no type parsing, deep prefetch.
+
+Settings: https://taskiq-python.github.io/guide/cli.html.
+"""
 
 import sys
 from collections.abc import AsyncIterator

@@ -8,12 +8,15 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from bench.scale import fleet, kept, move, pinned, protocol, prune, scheduled, shards, soak
+from bench.scale import families, fleet, kept, move, pinned, protocol, prune, scheduled, shards, sleepers, soak
 from bench.scale.rack import Scale
 from bench.scale.report import show
 
 TESTS: Final[dict[str, Callable[[Scale], dict[str, Any]]]] = {
     "scheduled": scheduled.run,
+    "sleepers": sleepers.run,
+    "sleepers-virtual": sleepers.run_virtual,
+    "families": families.run,
     "kept": kept.run,
     "fleet": fleet.run,
     "protocol": protocol.run,
@@ -35,7 +38,9 @@ def main() -> None:
         "--rate", type=float, help="tasks a second: in a soak 70%% of what was measured, in a `fleet` 200"
     )
     parser.add_argument("--retention", type=float, default=0.0, help="seconds that a soak keeps ended tasks; 0 is ever")
-    parser.add_argument("--tasks", type=int, help="how many tasks wait for later in `scheduled` (default 500,000)")
+    parser.add_argument(
+        "--tasks", type=int, help="how many tasks wait in `scheduled` (default 500,000), sleep in `sleepers` (100,000)"
+    )
     parser.add_argument("--workers", type=int, help="how many workers a `fleet` has (default 2,000)")
     parser.add_argument("--servers", type=int, help="how many API servers a `fleet` has (default 2)")
     parser.add_argument("--seconds", type=float, help="how long a `fleet` is busy (default 60)")

@@ -309,7 +309,8 @@ async def _serve(ports: list[int], key: str, first: int, count: int) -> None:
             fleet.work()
         _tell(fleet.counts())
     await fleet.close()
-    _tell({"latencies": fleet.latencies, "beats": fleet.beats, "troubles": fleet.troubles, "done": fleet.done})
+    told = {"latencies": fleet.latencies, "beats": fleet.beats, "troubles": fleet.troubles}
+    _tell(told | {"done": fleet.done, "refused": fleet.refused})
 
 
 def _tell(said: Any) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from drumline._version import __version__
 
 if TYPE_CHECKING:
+    from drumline.core.child_views import ChildInfo
     from drumline.core.errors import (
         Conflict,
         DrumlineError,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from drumline.sdk.dag import Dag
     from drumline.sdk.definition import Mode
     from drumline.sdk.errors import (
+        ChildFailed,
         JobCancelled,
         JobFailed,
         NoServer,
@@ -72,6 +74,8 @@ __all__ = [
     "Call",
     "Cancelled",
     "Chain",
+    "ChildFailed",
+    "ChildInfo",
     "Conflict",
     "Context",
     "Dag",
@@ -128,6 +132,7 @@ __all__ = [
 ]
 
 _HOMES: Final = {
+    "drumline.core.child_views": ("ChildInfo",),
     "drumline.core.errors": (
         "Conflict", "DrumlineError", "Fenced", "Forbidden", "Invalid", "KeyReused", "NotFound", "Overloaded",
         "Unauthorized", "Unavailable",
@@ -146,8 +151,8 @@ _HOMES: Final = {
     "drumline.sdk.dag": ("Dag",),
     "drumline.sdk.definition": ("Mode",),
     "drumline.sdk.errors": (
-        "JobCancelled", "JobFailed", "NoServer", "SignalTimeout", "StepFailed", "TaskCancelled", "TaskFailed",
-        "WaitTimeout",
+        "ChildFailed", "JobCancelled", "JobFailed", "NoServer", "SignalTimeout", "StepFailed", "TaskCancelled",
+        "TaskFailed", "WaitTimeout",
     ),
     "drumline.sdk.handle": ("TaskHandle",),
     "drumline.sdk.job_handle": ("JobHandle",),
@@ -164,13 +169,15 @@ _HOMES: Final = {
 _HOME_OF: Final = {name: module for module, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
-    """Load a public name on first use."""
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(home), name)
-    return value
+if not TYPE_CHECKING:  # a type checker that saw it would take every name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        """Load a public name on first use."""
+        home = _HOME_OF.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(home), name)
+        return value
 
 
 def __dir__() -> list[str]:

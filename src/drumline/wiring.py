@@ -16,6 +16,7 @@ from drumline.core.errors import Conflict, Invalid, Unavailable
 from drumline.core.metrics import Metrics
 from drumline.core.redaction import Redaction
 from drumline.core.shard_map import DIRECTORY
+from drumline.engine.blobs import Blobs
 from drumline.engine.engine import Engine
 from drumline.engine.options import EngineOptions, SignInOptions
 from drumline.ports.bus import Bus, Channel
@@ -77,8 +78,29 @@ async def wire(settings: Settings, *, tracer: Tracer = NO_TRACER, sign_in: SignI
     from drumline.stores.sqlite import SqliteStore  # noqa: PLC0415
 
     store = await SqliteStore.open(path, metrics=options.metrics)
-    engine = Engine(store, NoQueue(), options)
+    engine = Engine(store, NoQueue(), replace(options, blobs=blobs_of(settings, store)))
     return Opened(engine, lone(engine))
+
+
+def blobs_of(settings: Settings, directory: Store) -> Blobs:
+    """Return the blob store that the settings name, with names for the blobs of an installation."""
+    url = settings.blob_place
+    if url is None:
+        return Blobs()
+    from drumline.blobs import S3Credentials, open_blobs  # noqa: PLC0415 - few have large payloads
+
+    given, credentials = settings.blobs, None
+    if (given.access_key is None) != (given.secret_key is None):
+        raise Invalid(
+            "needs the other one: blobs.access_key and blobs.secret_key go together", field="blobs.access_key"
+        )
+    if given.access_key is not None and given.secret_key is not None:
+        credentials = S3Credentials(given.access_key, str(given.secret_key), given.session_token)
+
+    async def read_home() -> str:
+        return (await directory.events.log_span()).name
+
+    return Blobs(open_blobs(url, credentials), read_home, over=given.over)
 
 
 async def open_engine(settings: Settings) -> Engine:
@@ -89,9 +111,10 @@ async def open_engine(settings: Settings) -> Engine:
 async def embedded_engine(place: ServerLocation) -> Engine:
     """Return an engine for a program of its own: on the backends that it names, or on its data folder."""
     if place.direct is None:
-        return await open_engine(Settings(data=place.data))
+        return await open_engine(Settings(data=place.data, blob_url=place.blob_url))
     queue = None if place.direct.queue is None else Secret(place.direct.queue)
-    engine = await open_engine(Settings(data=place.data, store_url=Secret(place.direct.store), queue_url=queue))
+    settings = Settings(data=place.data, store_url=Secret(place.direct.store), queue_url=queue, blob_url=place.blob_url)
+    engine = await open_engine(settings)
     if isinstance(engine, FrontEngine):
         engine.follow_shards()
     return engine
@@ -134,8 +157,11 @@ async def _check_identity(name: str, store: Store, directory: Store) -> None:
 
 
 async def _on_postgres(settings: Settings, options: EngineOptions) -> Opened:
-    options = replace(options, parallel=SERVER_FLIGHTS)
-    directory = await _open_directory(settings, options)
+    store = await open_postgres(str(settings.store_url), metrics=options.metrics)
+    from drumline.stores.postgres.failures import UNMIGRATED  # noqa: PLC0415 - the package is installed, as is known now
+
+    options = replace(options, parallel=SERVER_FLIGHTS, blobs=blobs_of(settings, store))
+    directory = await _open_directory(settings, store, options)
     shards = ShardSet(
         directory, open_shard=lambda row: open_shard(settings, row, directory, options), clock=options.clock
     )
@@ -147,17 +173,17 @@ async def _on_postgres(settings: Settings, options: EngineOptions) -> Opened:
     engine = FrontEngine(shards, front, ShardService(shards, options.box, _reach(settings)))
     try:
         await shards.refresh()
-    except Unavailable as error:  # perhaps the schema is older than this version, and is about to be migrated
-        log.warning("shards.not_read", error=error.message)
+    except Unavailable as error:
+        if not isinstance(error.__cause__, UNMIGRATED):  # such a schema is about to be migrated, or ends the start
+            log.warning("shards.not_read", error=error.message)
     except BaseException:
         await engine.close()
         raise
     return Opened(engine, shards)
 
 
-async def _open_directory(settings: Settings, options: EngineOptions) -> Shard:
+async def _open_directory(settings: Settings, store: Store, options: EngineOptions) -> Shard:
     url = str(settings.store_url)
-    store = await open_postgres(url, metrics=options.metrics)
     try:
         if settings.queue_url is None:
             queues = _notify_queue(url)

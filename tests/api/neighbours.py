@@ -75,10 +75,16 @@ class Tenancy:
         await self.made(f"/queues/{CANARY}-queue/pause", by="acme operator", reason=f"{CANARY} reason")
         limit = {"queue": f"{CANARY}-queue", "max_concurrent": 7}
         await self.ask("PUT", f"/api/v1/limits/{CANARY}-queue", by="acme operator", json=limit)
+        view = {"filter": f"name:{CANARY}", "is_shared": True}
+        await self.ask("PUT", f"/api/v1/views/tasks/{CANARY}-queue", by="acme operator", json=view)
         made = await self.made(
             "/subscriptions", by="acme operator", name=f"{CANARY} hook", webhook=f"https://{CANARY}.example/hook"
         )
         self.ids["subscription"] = made["id"]
+        rule = {"measure": "backlog", "threshold": 5}
+        self.ids["alert"] = (await self.made("/alerts", by="acme operator", name=f"{CANARY} alert", **rule))["id"]
+        slo = {"task": f"{CANARY}.task", "target": 0.9}
+        self.ids["slo"] = (await self.made("/slos", by="acme operator", name=f"{CANARY} slo", **slo))["id"]
         self.ids["delivery"] = (await self.made(f"/subscriptions/{made['id']}/test", by="acme operator"))["id"]
         bulk = await self.made("/bulk", by="acme operator", act="cancel", filter={"tag": f"{CANARY} none"})
         self.ids["bulk"] = bulk["id"]

@@ -81,7 +81,7 @@ async def test_groups_tell_causes_apart(http: httpx.AsyncClient, ada: Ada) -> No
         await fail(http, ada, ErrorInfo("ValueError", f"order {number} is odd"))
     await fail(http, ada, ErrorInfo("KeyError", "'x'"))
 
-    groups = (await get(http, "/failures/groups?sort=count"))["items"]
+    groups = (await get(http, "/failures/groups?sort=count&trend=true"))["items"]
 
     assert [(group["kind"], group["message"], group["count"]) for group in groups] == [
         ("ValueError", "order <n> is odd", 3),
@@ -308,3 +308,13 @@ async def test_a_request_that_makes_no_sense_names_its_field(
 )
 async def test_a_filter_that_makes_no_sense_is_never_left_out(http: httpx.AsyncClient, query: str, field: str) -> None:
     assert (await get(http, f"/failures?{query}", status=422))["field"] == field
+
+
+async def test_the_failure_of_one_task_is_found_by_its_id(http: httpx.AsyncClient, ada: Ada) -> None:
+    task = await fail(http, ada)
+    await fail(http, ada)
+
+    assert [each["id"] for each in (await get(http, f"/failures?id={task}"))["items"]] == [task]
+    await post(http, f"/failures/{task}/discard")
+    assert (await get(http, f"/failures?id={task}"))["items"] == []
+    assert (await get(http, f"/failures?id={task}&queue=default", 422))["field"] == "id"

@@ -142,6 +142,7 @@ def requests_of(side: str, what: dict[str, Any], ids: dict[str, str]) -> dict[st
             ("POST", "/tasks", f"{v1}/tasks", {**what, "delay": 60}),
             ("PATCH", "/tasks/{id}", task, {"priority": 3}),
             ("POST", "/tasks/{id}/signals/{name}", f"{task}/signals/go", {"payload": 1}),
+            ("POST", "/tasks/{id}/fork", f"{task}/fork", {"from": "charge"}),
             ("POST", "/tasks/{id}/cancel", f"{task}/cancel", None),
             ("POST", "/tasks/{id}/retry", f"{task}/retry", None),
             ("POST", "/failures/{id}/retry", f"{edited}/retry", {"payload": {"command": "y"}}),
@@ -170,6 +171,7 @@ def requests_of(side: str, what: dict[str, Any], ids: dict[str, str]) -> dict[st
             ("PUT", "/limits/{name}", f"{v1}/limits/limit-{side}", {**filters, "max_concurrent": 3}),
             ("DELETE", "/limits/{name}", f"{v1}/limits/limit-{side}", None),
             ("POST", "/workers/{id}/drain", f"{v1}/workers/{ids[f'worker {side}']}/drain", None),
+            ("DELETE", "/workers/{id}/drain", f"{v1}/workers/{ids[f'worker {side}']}/drain", None),
             ("POST", "/subscriptions", f"{v1}/subscriptions", {"name": f"n{side}", "email": "a@b.example", **filters}),
             ("PATCH", "/subscriptions/{id}", subscription, {"enabled": True}),
             ("POST", "/subscriptions/{id}/rotate", f"{subscription}/rotate", None),
@@ -255,6 +257,53 @@ async def test_a_batch_is_narrowed_task_by_task(house: House) -> None:
 
     codes = [item.get("error", {}).get("code") for item in reply.json()["tasks"]]
     assert codes == [None, "forbidden", "forbidden", "forbidden"]
+
+
+MAPS: tuple[tuple[dict[str, Any], int], ...] = (
+    ({"items": [1], "each": IN}, 201),
+    ({"items": [1], "each": {"name": "shop.send"}}, 201),
+    ({"items": [1], "each": OUT}, 403),
+    *(({"items": [1], "each": near}, 403) for near in NEAR),
+    ({"items": [1], "each": {"name": "map", "payload": {"items": [OUT]}}, "into": "each"}, 403),
+    ({"items": [1], "each": {"name": ["bank.pay"]}}, 403),
+    ({"items": [1], "each": 1}, 403),
+    ({"each": OUT}, 403),
+)
+"""Payloads of maps, and what becomes of them under a key that may submit maps and what it is meant for."""
+
+
+async def test_a_map_is_no_way_around_what_a_key_is_meant_for(house: House) -> None:
+    narrowed = {"names": ["shop.*", "map"], "queues": ["mail"]}
+    key = (await house.made("/keys", {"name": "m", "role": "admin", **narrowed}))["key"]
+    for payload, status in MAPS:
+        task = {"name": "map", "queue": "mail", "delay": 60, "payload": payload}
+        of_result = {**task, "needs": ["a"], "delay": None}
+        asked: tuple[Asked, ...] = (
+            ("/api/v1/tasks", task),
+            ("/api/v1/jobs", {"name": "j", "tasks": {"a": IN, "b": of_result}}),
+            (
+                "/api/v1/schedules",
+                {"name": f"of {payload}"[:100], "cron": "0 3 * * *", "task": {**task, "delay": None}},
+            ),
+        )
+        for path, body in asked:
+            reply = await house.ask("POST", path, body, key=key)
+            assert reply.status_code == status, (path, payload, reply.text)
+        batch = (await house.ask("POST", "/api/v1/tasks/batch", {"tasks": [task]}, key=key)).json()["tasks"]
+        assert ("error" in batch[0]) is (status == 403), payload
+    refs = {"items": [1], "each": {"$result": "a"}}
+    job = {"name": "j", "tasks": {"a": IN, "b": {"name": "map", "queue": "mail", "needs": ["a"], "payload": refs}}}
+    problem(await house.ask("POST", "/api/v1/jobs", job, key=key), 403, "forbidden", "tasks.b.payload.each")
+
+
+async def test_the_payload_of_a_map_is_not_changed_by_a_key_that_is_meant_for_some_tasks(house: House) -> None:
+    narrowed = {"names": ["shop.*", "map"], "queues": ["mail"]}
+    key = (await house.made("/keys", {"name": "m", "role": "admin", "tenant": "*", **narrowed}))["key"]
+    body = {"name": "map", "queue": "mail", "payload": {"items": [1], "each": IN}}
+    task = (await house.made("/tasks", body))["id"]
+    for path, extra in ((f"/api/v1/failures/{task}/retry", {}), (f"/api/v1/tasks/{task}/fork", {"from": "x"})):
+        reply = await house.ask("POST", path, {"payload": {"items": [1], "each": OUT}, **extra}, key=key)
+        problem(reply, 403, "forbidden", "payload")
 
 
 @pytest.mark.parametrize("dry_run", [True, False])

@@ -33,17 +33,21 @@ NOUNS = {
     "failures": "done",
     "subscriptions": "subscription",
     "deliveries": "delivery",
+    "alerts": "alert",
+    "slos": "slo",
     "bulk": "bulk",
     "jobs": "job",
     "schedules": "schedule",
 }
 """What stands behind a noun in a path: which of acme's things."""
+BY_NAME = ("/queues/", "/limits/", "/secrets/", "/views/", "v1/signals/")
 WORDS = {
     "name": f"{CANARY}-queue",
     "session": "session",
     "task": "done",
     "task_id": "done",
     "fingerprint": "fingerprint",
+    "page": "tasks",
 }
 
 
@@ -85,9 +89,8 @@ def path_of(operation: Operation, tenancy: Tenancy) -> str:
         known = NOUNS.get(noun, noun) if word == "id" else WORDS.get(word, word)
         return f"/{noun}/{tenancy.ids.get(known, known)}"
 
-    path = operation.path.replace("/artifacts/{name}", "/artifacts/file.txt").replace(
-        "{task}/{name}", "{task}/file.txt"
-    )
+    path = operation.path.replace("/artifacts/{name}", "/artifacts/file.txt")
+    path = path.replace("{task}/{name}", "{task}/file.txt").replace("{page}/{name}", f"{{page}}/{CANARY}-queue")
     return re.sub(r"/([\w.]+)/{(\w+)}", filled, path)
 
 
@@ -185,17 +188,35 @@ def body_of(operation: Operation, tenancy: Tenancy) -> dict[str, Any]:
         "RawSettleRequest": {"reports": []},
         "RawRecordRequest": {"records": []},
         "RecordPageRequest": {"lease": {"task": tenancy.ids["done"], "epoch": 1, "nonce": "0" * 16}},
+        "RawStartRequest": {
+            "lease": {"task": tenancy.ids["done"], "epoch": 1, "nonce": "0" * 16},
+            "name": "beta's own",
+            "tasks": [{"name": "beta's own"}],
+        },
+        "OutcomesRequest": {
+            "lease": {"task": tenancy.ids["done"], "epoch": 1, "nonce": "0" * 16},
+            "name": "beta's own",
+        },
         "WaitRequestBody": {
             "lease": {"task": tenancy.ids["done"], "epoch": 1, "nonce": "0" * 16},
             "waits": [{"kind": "sleep", "name": "nap", "delay": 1}],
         },
+        "RestartBody": {
+            "lease": {"task": tenancy.ids["done"], "epoch": 1, "nonce": "0" * 16},
+            "payload": {"from": "beta"},
+        },
         "SignalRequest": {"payload": 1},
+        "ForkRequest": {"from": "charge"},
         "KeyedSignalRequest": {"key": "beta's own"},
         "ProgressRequest": {"notes": []},
         "LimitRequest": {"task": "beta's own", "max_concurrent": 1},
         "SecretRequest": {"value": "beta's own"},
         "RevealRequest": {"lease": {"task": tenancy.ids["done"], "epoch": 1, "nonce": "0" * 16}},
         "SubscriptionPatch": {"name": "beta's"},
+        "AlertPatch": {"name": "beta's"},
+        "SloPatch": {"name": "beta's"},
+        "TriageRequest": {"note": "beta's"},
+        "ViewRequest": {"filter": "status:failed", "is_shared": True},
         "ScheduleEdit": {"name": "beta's"},
         "BackfillRequest": {"start": "2020-01-01T00:00:00Z", "end": "2020-01-02T00:00:00Z"},
         "RawLogRequest": {"chunks": [{"task": tenancy.ids["done"], "epoch": 1, "seq": 7, "text": "from beta"}]},
@@ -222,8 +243,8 @@ async def test_another_tenants_key_finds_nothing_of_ours(tenancy: Tenancy) -> No
         assert "acme" not in said.replace("tenant acme", ""), place
         strange = [id_ for name, id_ in tenancy.ids.items() if "beta" not in name and id_ not in path]
         assert not [id_ for id_ in strange if id_ in said], place
-        # Queues, limits and secrets are each tenant's own by name: there beta finds its own, and nothing of ours.
-        is_by_name = any(noun in operation.path for noun in ("/queues/", "/limits/", "/secrets/", "v1/signals/"))
+        # Some things are each tenant's own by name: there beta finds its own, and nothing of ours.
+        is_by_name = any(noun in operation.path for noun in BY_NAME)
         if "{" in operation.path and not is_by_name:
             is_for_all = operation.permission in INSTALLATION
             hidden = {403} if is_for_all else {404}
@@ -253,6 +274,8 @@ async def test_another_tenants_acts_change_nothing_of_ours(tenancy: Tenancy) -> 
     assert [queue["name"] for queue in queues if queue["is_paused"]] == [f"{CANARY}-queue"]
     secrets = (await tenancy.ask("GET", "/api/v1/secrets", by="acme operator")).json()["items"]
     assert [(secret["name"], secret["version"]) for secret in secrets] == [(f"{CANARY}-queue", 1)]
+    views = (await tenancy.ask("GET", "/api/v1/views", by="acme viewer")).json()["items"]
+    assert [(view["name"], view["filter"]) for view in views] == [(f"{CANARY}-queue", f"name:{CANARY}")]
     acts = (await tenancy.ask("GET", "/api/v1/audit", by="acme admin")).json()["items"]
     assert {act["key_name"] for act in acts} == {f"{CANARY} operator"}
 

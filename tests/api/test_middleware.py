@@ -166,10 +166,13 @@ async def test_workers_are_listed_and_drained(http: httpx.AsyncClient, ada: Ada)
 
     assert (worker["id"], worker["host"], worker["pid"]) == (f"w-{ada.session:016x}", "ada", 7)
     assert (worker["types"], worker["capacity"], worker["held"]) == (["work"], 4, 1)
+    undrained = await http.delete(f"/api/v1/workers/{worker['id']}/drain")
     assert (worker["should_drain"], drained.json()["should_drain"]) == (False, True)
+    assert undrained.json()["should_drain"] is False
     await ada.gateway.close_session(ada.session)
     assert (await http.get("/api/v1/workers")).json()["items"] == []
     assert len((await http.get("/api/v1/workers?closed=true")).json()["items"]) == 1
+    problem(await http.delete(f"/api/v1/workers/{worker['id']}/drain"), 409, "conflict", "id")
 
 
 async def test_a_worker_that_is_not_there_cannot_be_drained(http: httpx.AsyncClient) -> None:
@@ -177,6 +180,9 @@ async def test_a_worker_that_is_not_there_cannot_be_drained(http: httpx.AsyncCli
 
     assert (reply.status_code, reply.json()["code"]) == (404, "not_found")
     problem(await http.post("/api/v1/workers/7/drain"), 422, "invalid", "id")
+    problem(await http.get("/api/v1/workers/7"), 422, "invalid", "id")
+    problem(await http.get("/api/v1/workers/w-00c0ffee00c0ffee"), 404, "not_found", "id")
+    problem(await http.delete("/api/v1/workers/w-00c0ffee00c0ffee/drain"), 404, "not_found", "id")
 
 
 async def test_health_tells_details_only_to_those_with_a_key(

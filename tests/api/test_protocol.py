@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from drumline.core.session import BEAT_EVERY, SESSION_TTL
+from drumline.core.session import BEAT_EVERY, MOST_CORES, MOST_MEMORY, SESSION_TTL
 from drumline.engine.engine import Engine
 from tests.api.conftest import problem, submitted
 
@@ -133,6 +133,31 @@ async def test_a_beat_tells_what_was_lost_and_what_should_stop(http: httpx.Async
     assert reply == {"is_open": True, "lost": [lost], "cancelled": [stopped], "should_drain": True, "config": 0}
 
 
+async def test_a_worker_is_shown_with_the_usage_of_its_last_beat_also_when_it_has_left(
+    http: httpx.AsyncClient, bob: Remote
+) -> None:
+    async def shown() -> tuple[int | None, float | None]:
+        one = (await http.get(f"/api/v1/workers/{bob.session}")).json()
+        (listed,) = (await http.get("/api/v1/workers?closed=true")).json()["items"]
+        assert one == listed
+        return one["memory"], one["cpu"]
+
+    assert await shown() == (None, None)
+    await bob.do("beat", held=[], usage={"memory": 84_000_000})
+    assert await shown() == (84_000_000, None)
+    await bob.do("beat", held=[], usage={"memory": 84_000_000, "cpu": 1.5})
+    await http.delete(bob.path)
+    assert await shown() == (84_000_000, 1.5)
+
+
+@pytest.mark.parametrize("number", ["NaN", "1e999", "-1e999", "Infinity"])
+async def test_a_usage_that_is_no_finite_number_is_refused(http: httpx.AsyncClient, bob: Remote, number: str) -> None:
+    reply = await http.post(f"{bob.path}/beat", content=f'{{"usage": {{"cpu": {number}}}}}')
+
+    assert reply.status_code in {400, 422}
+    assert (await http.get(f"/api/v1/workers/{bob.session}")).json()["cpu"] is None
+
+
 async def test_a_beat_of_a_session_that_is_gone_says_so(http: httpx.AsyncClient) -> None:
     reply = await http.post(f"{SESSIONS}/{NOBODY}/beat")
 
@@ -195,6 +220,13 @@ async def test_a_bad_report_does_not_hold_up_the_others(http: httpx.AsyncClient,
         ("beat", {"held": [{"task": "7", "epoch": 1, "nonce": "0" * 16}]}, "held[0].task"),
         ("beat", {"held": [{"task": "7", "epoch": -1, "nonce": "0" * 16}]}, "held[0].epoch"),
         ("beat", {"held": [{"task": "7", "epoch": 1 << 31, "nonce": "0" * 16}]}, "held[0].epoch"),
+        ("beat", {"usage": {"memory": -1}}, "usage.memory"),
+        ("beat", {"usage": {"memory": 1.5}}, "usage.memory"),
+        ("beat", {"usage": {"memory": MOST_MEMORY + 1}}, "usage.memory"),
+        ("beat", {"usage": {"cpu": -0.1}}, "usage.cpu"),
+        ("beat", {"usage": {"cpu": MOST_CORES + 1}}, "usage.cpu"),
+        ("beat", {"usage": {"cpu": "half"}}, "usage.cpu"),
+        ("beat", {"usage": {"disk": 1}}, "usage.disk"),
         ("log", {"chunks": [{"task": "7", "epoch": 1, "seq": 1 << 31, "text": ""}]}, "chunks[0].seq"),
         ("settle", {"reports": [{"outcome": "vanished"}]}, "reports[0].outcome"),
         ("log", {"chunks": [{"task": "7", "epoch": 1, "seq": 0, "text": ""}]}, "chunks[0].task"),

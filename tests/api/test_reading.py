@@ -118,6 +118,8 @@ LARGE = {
     "PUT /api/v1/worker/sessions/{session}/artifacts/{task}/{name}",
     "POST /api/v1/worker/sessions/{session}/records", "POST /api/v1/worker/sessions/{session}/waits",
     "POST /api/v1/tasks/{id}/signals/{name}", "POST /api/v1/signals/{name}",
+    "POST /api/v1/tasks/{id}/fork", "POST /api/v1/worker/sessions/{session}/children",
+    "POST /api/v1/worker/sessions/{session}/restarts",
 }  # fmt: skip
 LISTS = {
     "POST /api/v1/keys", "POST /api/v1/subscriptions", "PATCH /api/v1/subscriptions/{id}", "POST /api/v1/bulk",

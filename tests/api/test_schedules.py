@@ -57,6 +57,21 @@ async def test_a_schedule_says_what_it_does_and_when(http: httpx.AsyncClient) ->
     assert first["local"][11:19] == "09:30:00"
 
 
+async def test_fires_are_counted_by_day_when_asked_for(http: httpx.AsyncClient) -> None:
+    made = await create(http, cron="* * * * *")
+
+    reply = await http.get(f"/api/v1/schedules/{made['id']}", params={"days": 35, "next": 0})
+
+    days = reply.json()["fires_by_day"]
+    assert "fires_by_day" not in made
+    assert len(days) == 35
+    assert days[0]["day"] == made["next_fire_at"][:10]
+    assert {day["count"] for day in days[1:]} == {24 * 60}
+    refused = await http.get(f"/api/v1/schedules/{made['id']}", params={"days": 367})
+    assert refused.status_code == 422
+    assert "days" in refused.text
+
+
 async def test_intervals_and_single_times_are_rules_too(http: httpx.AsyncClient) -> None:
     at = (datetime.now(UTC) + timedelta(days=1)).replace(microsecond=0)
 
@@ -163,6 +178,11 @@ async def test_schedules_are_listed_and_found_by_name(http: httpx.AsyncClient) -
     assert await names(name="two") == ["two"]
     assert await names(state="paused") == ["two"]
     assert "next_fires" not in first["items"][0]
+    planned = (await http.get("/api/v1/schedules?next=3&days=2")).json()["items"]
+    assert [len(item["next_fires"]) for item in planned] == [3, 0, 3]
+    assert [len(item["fires_by_day"]) for item in planned] == [2, 0, 2]
+    assert planned[0]["next_fires"][0]["utc"] == planned[0]["next_fire_at"]
+    problem(await http.get("/api/v1/schedules?next=11"), 422, "invalid", "next")
 
 
 async def test_nobody_knows_a_schedule_that_is_not_there(http: httpx.AsyncClient) -> None:

@@ -75,7 +75,24 @@ UNSAYABLE = (
     "which is not there",  # whether there is a secret of that name
     "has no key to seal secrets with",
     "is there twice",
+    "must be the next_cursor of the page before",
+    "give a text to search for, or a level",
     "must be label:value",  # a figure's labels are its own
+    "is for late_schedule only",  # which fields and values go with the measure of an alert, or with an objective
+    "is for burn_rate only",
+    "is for `start` only",
+    "is not for ",
+    "must be the id of an objective",
+    "there is no such objective",
+    "must be less than the window",
+    "must be from 1m to",
+    "must be from 1h to",
+    "must be a share from 0 to below 1",
+    "must be a number from 0 to",
+    "must be at most 24h",
+    "must be seconds, or a text",
+    "must be one of 0.001s",
+    "must be the time in which tasks have to start",
     "must set or unset something",
     "is not set",  # nor what is set now
     "this process does not know the setting",
@@ -84,6 +101,12 @@ UNSAYABLE = (
     "goes with debounce",
     "must be at least as long as debounce",
     "must be from 0.001 s to 366 days",
+    "is used without other filters",
+    "at character ",  # the terms of a filter are a language of their own
+    "must say until when it is ignored",
+    "is for the state `ignored` only",
+    "give a state, a note or an owner",
+    "must be at most 100 with `trend`",
 )
 """Reasons for refusing what the document allows."""
 

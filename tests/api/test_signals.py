@@ -68,3 +68,31 @@ async def test_a_signal_by_its_key_needs_one(http: httpx.AsyncClient) -> None:
 
     assert (kept.status_code, kept.json()["woken"]) == (201, 0)
     assert (without.status_code, without.json()["field"]) == (422, "key")
+
+
+async def test_a_task_that_waits_is_shown_so_with_the_form_of_its_answer(http: httpx.AsyncClient, ada: Ada) -> None:
+    task, lease, worker = await start(http, ada)
+    before = (await http.get(f"/api/v1/tasks/{task}")).json()
+    schema = {"type": "object", "properties": {"by": {"type": "string"}}}
+    waits = [{"kind": "signal", "name": "approved", "schema": schema}]
+    await http.post(f"{worker}/waits", json={"lease": lease, "waits": waits})
+
+    shown = (await http.get(f"/api/v1/tasks/{task}")).json()
+    (wait,) = (await http.get(f"/api/v1/tasks/{task}/steps")).json()["waits"]
+    (listed,) = (await http.get("/api/v1/tasks")).json()["items"]
+
+    assert (before["is_waiting"], shown["is_waiting"], listed["is_waiting"]) == (False, True, True)
+    assert (shown["status"], shown["due_at"]) == ("PENDING", None)
+    assert wait["schema"] == schema
+    await http.post(f"/api/v1/tasks/{task}/signals/approved")
+    assert (await http.get(f"/api/v1/tasks/{task}")).json()["is_waiting"] is False
+
+
+@pytest.mark.parametrize("schema", [[], "x", {"description": "x" * 17_000}])
+async def test_a_form_that_makes_no_sense_names_its_field(http: httpx.AsyncClient, ada: Ada, schema: Any) -> None:
+    _, lease, worker = await start(http, ada)
+    waits = [{"kind": "signal", "name": "approved", "schema": schema}]
+
+    reply = await http.post(f"{worker}/waits", json={"lease": lease, "waits": waits})
+
+    assert (reply.status_code, reply.json()["field"]) == (422, "waits[0].schema")

@@ -31,3 +31,15 @@ async def test_only_stretches_that_have_buckets_can_be_asked_for(http: httpx.Asy
     reply = await http.get("/api/v1/stats", params={"last": "1y"})
 
     problem(reply, 422, "invalid", field="last")
+
+
+async def test_usual_durations_are_told_name_by_name(http: httpx.AsyncClient) -> None:
+    reply = await http.get("/api/v1/stats/durations", params={"name": ["work", "other"]})
+
+    assert reply.json()["items"] == [
+        {"name": name, "runs": 0, "wait_p50": None, "wait_p95": None, "run_p50": None, "run_p95": None}
+        for name in ("work", "other")
+    ]
+    assert (await http.get("/api/v1/stats/durations")).json() == {"items": []}
+    many = ",".join(f"n{number}" for number in range(101))
+    problem(await http.get("/api/v1/stats/durations", params={"name": many}), 422, "invalid", field="name")

@@ -125,3 +125,39 @@ async def test_a_cursor_that_makes_no_sense_is_refused(http: httpx.AsyncClient, 
         reply = await http.get(f"/api/v1/tasks/{task}/steps", params={"cursor": cursor})
         assert (reply.status_code, reply.json()["field"]) == (422, "cursor")
     assert (await http.get("/api/v1/tasks/01890a5d-ac96-774b-bcce-b302099a8057/steps")).status_code == 404
+
+
+async def test_rounds_that_are_over_are_listed_with_what_they_were_given(http: httpx.AsyncClient, ada: Ada) -> None:
+    given = {"name": "work", "payload": {"n": 1, "password": "hunter2"}}
+    task = (await http.post("/api/v1/tasks", json=given)).json()["id"]
+    lease, worker = lease_of(await ada.claim()), f"/api/v1/worker/sessions/{session_text(ada.session)}"
+    await http.post(f"{worker}/records", json={"records": [{"lease": lease, "name": "charge", "value": 1}]})
+
+    restarted = await http.post(f"{worker}/restarts", json={"lease": lease, "payload": {"n": 2}})
+
+    assert (restarted.status_code, restarted.json()) == (200, {"state": "queued"})
+    now = (await http.get(f"/api/v1/tasks/{task}/steps")).json()
+    assert (now["items"], now["round"], now["payload"]) == ([], 2, None)
+    assert [(each["round"], each["records"]) for each in now["rounds"]] == [(1, 1)]
+    first = (await http.get(f"/api/v1/tasks/{task}/steps", params={"round": 1})).json()
+    assert [each["name"] for each in first["items"]] == ["charge"]
+    assert (first["round"], first["payload"]["n"]) == (1, 1)
+    assert first["payload"]["password"] != "hunter2"
+    assert (await http.get(f"/api/v1/tasks/{task}")).json()["payload"] == {"n": 2}
+    history = (await http.get(f"/api/v1/tasks/{task}/attempts")).json()
+    assert [each["outcome"] for each in history["items"]] == ["restarted"]
+    missing = await http.get(f"/api/v1/tasks/{task}/steps", params={"round": 9})
+    assert (missing.status_code, missing.json()["field"]) == (404, "round")
+    wrong = await http.get(f"/api/v1/tasks/{task}/children", params={"round": 0})
+    assert wrong.status_code == 422
+
+
+@pytest.mark.parametrize("body", [{}, {"payload": {}}, {"lease": 7, "payload": {}}, {"payload": {}, "more": 1}])
+async def test_a_restart_that_cannot_be_read_is_refused(
+    http: httpx.AsyncClient, ada: Ada, body: dict[str, Any]
+) -> None:
+    _, lease, worker = await start(http, ada)
+
+    answer = await http.post(f"{worker}/restarts", json={"lease": lease} | body if "more" in body else body)
+
+    assert answer.status_code == 422

@@ -72,6 +72,9 @@ async def test_a_task_shows_every_field_with_times_in_utc(http: httpx.AsyncClien
         "worker": None,
         "cancel_requested": False,
         "job_id": None,
+        "parent_id": None,
+        "forked_from": None,
+        "is_waiting": False,
         "key": None,
         "error": None,
     }

@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from drumline.api import ui
+from drumline.api.middleware import no_such_path
 from tests.harness.programs import NOT_BUILT
 
 IS_BUILT = "index.html" in ui._FILES
@@ -64,3 +65,15 @@ async def test_the_interface_may_load_nothing_from_anywhere_else(stranger: httpx
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     assert "http" not in policy
+
+
+@BUILT
+async def test_every_page_says_which_environment_it_shows_and_a_name_cannot_leave_its_place() -> None:
+    named = ui.WithUi(no_such_path, environment='prod"><script>', colour="red")
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=named), base_url="http://x") as http:
+        page = (await http.get("/ui/tasks/1")).text
+
+    assert '<meta name="drumline-environment" content="prod&quot;&gt;&lt;script&gt;" data-colour="red" />' in page
+    unnamed = ui.WithUi(no_such_path)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=unnamed), base_url="http://x") as http:
+        assert "drumline-environment" not in (await http.get("/ui/")).text

@@ -124,6 +124,8 @@ async def test_a_tenant_sees_its_workers_and_of_shared_ones_what_they_run(
     shared = await opened(fleet, host="secret host", label="secret", pid=7)
     await submitted(http, "default")
     await fleet("POST", f"{SESSIONS}/{shared}/claim", limit=1)
+    await fleet("POST", f"{SESSIONS}/{shared}/beat", usage={"memory": 7, "cpu": 0.5})
+    await acme("POST", f"{SESSIONS}/{own}/beat", usage={"memory": 8, "cpu": 0.25})
 
     reply = await http.get("/api/v1/workers", headers={"X-API-Key": viewer})
     workers = {item["id"]: item for item in reply.json()["items"]}
@@ -132,8 +134,13 @@ async def test_a_tenant_sees_its_workers_and_of_shared_ones_what_they_run(
     assert set(workers) == {own, shared}
     assert (workers[own]["host"], workers[shared]["host"], workers[shared]["held"]) == ("acme host", "", 0)
     assert workers[shared]["types"] == ["shop.send", "bank.pay"]
+    assert [workers[each]["memory"] for each in (own, shared)] == [8, None]
+    assert [workers[each]["cpu"] for each in (own, shared)] == [0.25, None]
     assert len(everybody) == 3
     by_acme = {"X-API-Key": viewer}
+    assert (await http.get(f"/api/v1/workers/{shared}", headers=by_acme)).json() == workers[shared]
+    of_beta = next(item["id"] for item in everybody if item["host"] == "beta host")
+    problem(await http.get(f"/api/v1/workers/{of_beta}", headers=by_acme), 404, "not_found", "id")
     problem(await http.post(f"/api/v1/workers/{shared}/drain", headers=by_acme), 403, "forbidden", "id")
     assert (await http.post(f"/api/v1/workers/{own}/drain", headers=by_acme)).json()["should_drain"] is True
 

@@ -54,6 +54,31 @@ def test_workers_share_the_work_on_the_store_and_through_the_api(apart: Apart, t
     assert apart.terminate_all() == [0, 0, 0, 0]
 
 
+def test_a_map_over_a_result_is_run_by_workers_on_the_store_and_through_the_api(apart: Apart, tmp_path: Path) -> None:
+    traces = tmp_path / "traces"
+    apart.run_worker("near", remote=False)
+    apart.run_worker("far", remote=True)
+    each = {"name": "work.trace", "payload": {"file": str(traces)}}
+    tasks = {
+        "list": {"name": "map", "payload": {"items": list("abcdef"), "each": each, "into": "text"}},
+        "again": {
+            "name": "map",
+            "needs": ["list"],
+            "payload": {"items": {"$result": "list"}, "each": each, "into": "text", "window": 2},
+        },
+    }
+
+    status, job = apart.ask("POST", "/api/v1/jobs", {"name": "maps", "tasks": tasks})
+    assert status == 201
+    eventually(
+        lambda: apart.ask("GET", f"/api/v1/jobs/{job['id']}")[1]["status"] == "COMPLETED", 60, lambda: apart.errors
+    )
+
+    graph = apart.ask("GET", f"/api/v1/jobs/{job['id']}/graph")[1]
+    assert [node["items"] for node in graph["nodes"]] == [{"total": 6, "ended": 6, "failed": 0}] * 2
+    assert len(lines_of(traces)) == 12
+
+
 def test_tasks_of_killed_workers_start_elsewhere_within_20_seconds(apart: Apart, tmp_path: Path) -> None:
     apart.run_worker("near", remote=False)
     apart.run_worker("far", remote=True)

@@ -66,3 +66,39 @@ def test_help_is_quick() -> None:
     enough = budget(HELP_SECONDS, cpu_seconds(sys.executable, "-c", "pass"))
 
     assert cpu_seconds(str(program), "--help", enough=enough) <= enough
+
+
+WORKER = """
+import sys
+from drumline.cli.servers import prepare_process
+prepare_process()
+from drumline.lifecycle.processes import run_worker
+from drumline.observe.logging import set_up_logging
+from drumline.stores.postgres import PostgresStore
+set_up_logging("info", "text")
+print("\\n".join({name.partition(".")[0] for name in sys.modules}))
+"""
+UNUSED = {
+    "aiosmtplib",
+    "httpx",
+    "opentelemetry",
+    "prometheus_client",
+    "pygments",
+    "rich",
+    "starlette",
+    "uvicorn",
+    "xml",
+}
+"""Packages that an idle worker has no use for; together they would take a third of its memory again."""
+
+
+def test_an_idle_worker_loads_no_package_that_it_does_not_use() -> None:
+    loaded = subprocess.run([sys.executable, "-c", WORKER], check=True, capture_output=True, text=True)
+
+    assert UNUSED.isdisjoint(loaded.stdout.split()), UNUSED.intersection(loaded.stdout.split())
+
+
+def test_rich_can_be_imported_after_a_process_was_prepared() -> None:
+    code = "from drumline.cli.servers import prepare_process; prepare_process(); import rich.console, structlog"
+
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

@@ -16,7 +16,7 @@ LISTS = (
     "/tasks?status=COMPLETED", "/tasks?status=FAILED", "/tasks?status=CANCELLED", "/tasks?status=SKIPPED",
     "/tasks?status=PENDING", "/tasks?status=QUEUED", "/failures/groups", "/jobs?status=FAILED",
     "/jobs?status=COMPLETED", "/schedules", "/queues", "/workers", "/types", "/bulk", "/subscriptions",
-    "/deliveries?state=delivered", "/keys", "/secrets", "/audit",
+    "/deliveries?state=delivered", "/keys", "/secrets", "/audit", "/alerts", "/slos", "/alert-incidents",
 )  # fmt: skip
 """What must not be empty."""
 

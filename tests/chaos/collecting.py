@@ -2,21 +2,34 @@
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import asyncpg
 import msgspec
 
 from drumline.core.attempt import AttemptOutcome
-from tests.evidence.trace import Ending, Execution, Fault, Line, Operation, Phase
+from tests.chaos.durable import Rows, acts_of_parents, durable_notes, durable_rows
+from tests.chaos.witness import OPERATIONS
+from tests.evidence.trace import Ending, Execution, Fault, Line, Note, Operation, Phase
 from tests.faults.fleet import Body, Fleet
 
-Recorded = TypeVar("Recorded")
+
+class Attempt(NamedTuple):
+    """A row of the table of attempts."""
+
+    epoch: int
+    outcome: int
+    leased: int | None
+    ended: int
+
+
+Attempts = dict[UUID, list[Attempt]]
 ATTEMPTS = """
-SELECT task_id, array_agg(outcome ORDER BY epoch), max(finished_at) FROM drumline.attempt GROUP BY task_id
+SELECT task_id, epoch, outcome, nullif(started_at, 0), finished_at FROM drumline.attempt ORDER BY task_id, epoch
 """
 """Read from the database itself: this is what is judged, not the queries of the API."""
 
@@ -24,14 +37,14 @@ SELECT task_id, array_agg(outcome ORDER BY epoch), max(finished_at) FROM drumlin
 def recorded(folder: Path, epoch: float, now: float) -> Iterator[Line]:
     """Yield operations, executions and faults; an operation that has no answer ends as unknown."""
     invoked: dict[int, Operation] = {}
-    for operation in _lines(folder / "operations.jsonl", Operation):
+    for operation in _lines(folder / OPERATIONS, Operation):
         if operation.phase is Phase.INVOKE:
             invoked[operation.op] = operation
         else:
             invoked.pop(operation.op, None)
         yield operation
     yield from (msgspec.structs.replace(each, at=now, phase=Phase.UNKNOWN) for each in invoked.values())
-    for execution in _lines(folder / "executions.jsonl", Execution):
+    for execution in _lines(folder / "executions.jsonl", Execution | Note):
         yield msgspec.structs.replace(execution, at=execution.at - epoch)
     # An upgrade is in the trace as the replacements of which it consists: each is about one process only.
     yield from (fault for fault in faults_of(folder) if fault.kind != "upgrade")
@@ -43,44 +56,49 @@ def faults_of(folder: Path) -> list[Fault]:
 
 
 def collect(fleet: Fleet, folder: Path, epoch: float) -> list[Line]:
-    """Return the whole trace in its order, the endings last."""
+    """Return the whole trace in its order, what the store says last."""
     now = time.monotonic() - epoch
-    lines = sorted(recorded(folder, epoch, now), key=lambda line: line.at)
-    return [*lines, *endings(fleet, epoch, now)]
+    attempts, rows = asyncio.run(_stored(fleet.postgres.url()))
+    tasks = fleet.tasks()
+    found = list(endings(tasks, attempts, epoch, now))
+    lines = [*recorded(folder, epoch, now), *acts_of_parents(rows, found)]
+    return [*sorted(lines, key=lambda line: line.at), *durable_notes(rows, tasks, now), *found]
 
 
-def endings(fleet: Fleet, epoch: float, now: float) -> Iterator[Ending]:
+def endings(tasks: dict[str, Body], attempts: Attempts, epoch: float, now: float) -> Iterator[Ending]:
     """Yield what the store says of every task."""
-    attempts = asyncio.run(_attempts(fleet.postgres.url()))
     wall_epoch = time.time() - time.monotonic() + epoch
-    for task, body in fleet.tasks().items():
-        outcomes, finished = attempts.get(UUID(task), ([], None))
-        yield _ending(task, body, outcomes, None if finished is None else finished / 1000 - wall_epoch, now)
+    for task, body in tasks.items():
+        known = attempts.get(UUID(task), [])
+        ended = tuple(each.ended / 1000 - wall_epoch for each in known)
+        yield Ending(
+            at=now,
+            task=task,
+            state=body["status"],
+            attempts=tuple(AttemptOutcome(each.outcome).word for each in known),
+            epochs=tuple(each.epoch for each in known),
+            leased=tuple(None if each.leased is None else each.leased / 1000 - wall_epoch for each in known),
+            ended=ended,
+            key=body["idempotency_key"],
+            job=body["job_id"],
+            schedule=body["schedule_id"],
+            fire_time=body["fire_time"],
+            finished=max(ended, default=None),
+        )
 
 
-def _ending(task: str, body: Body, outcomes: list[int], finished: float | None, now: float) -> Ending:
-    return Ending(
-        at=now,
-        task=task,
-        state=body["status"],
-        attempts=tuple(AttemptOutcome(outcome).word for outcome in outcomes),
-        key=body["idempotency_key"],
-        job=body["job_id"],
-        schedule=body["schedule_id"],
-        fire_time=body["fire_time"],
-        finished=finished,
-    )
-
-
-async def _attempts(url: str) -> dict[UUID, tuple[list[int], int]]:
+async def _stored(url: str) -> tuple[Attempts, Rows]:
     connection = await asyncpg.connect(url)
     try:
-        return {task: (outcomes, finished) for task, outcomes, finished in await connection.fetch(ATTEMPTS)}
+        attempts: Attempts = defaultdict(list)
+        for task, *row in await connection.fetch(ATTEMPTS):
+            attempts[task].append(Attempt(*row))
+        return attempts, await durable_rows(connection)
     finally:
         await connection.close()
 
 
-def _lines(path: Path, kind: type[Recorded]) -> Iterator[Recorded]:
+def _lines(path: Path, kind: Any) -> Iterator[Any]:
     """Yield the lines of a file; the last one may be cut short when its writer was killed."""
     if not path.exists():
         return

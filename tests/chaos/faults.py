@@ -143,8 +143,12 @@ class Injector:
         self.installation.clocks.step(name, 0.0)
 
     def _upgrade(self, _target: str, detail: dict[str, Any]) -> None:
-        """Replace the processes one by one: by this version at first, after its migration, then by either one."""
-        is_before = self.is_migrated and self.installation.before is not None and self.random.random() < 0.5
+        """Replace the processes one by one: by this version at first, after its migration, then by either one.
+
+        Not by one before that does not know of children: it would not tell a parent of their end (docs/adr/0060).
+        """
+        may_go_back = self.installation.before is not None and self.installation.before_has_children
+        is_before = self.is_migrated and may_go_back and self.random.random() < 0.5
         detail["to"] = "before" if is_before else "now"
         if not self.is_migrated:
             self.installation.migrate()

@@ -33,6 +33,8 @@ PATIENCE = 300.0
 MARK = "CHAOS_RUN"
 """The variable by which processes of a run are found again."""
 SETTINGS = {"max_wal_size": "512MB", "wal_level": "minimal", "max_wal_senders": "0"}
+CHILDREN = "src/drumline/core/children.py"
+"""What a version has in it that knows of children."""
 POISON = "100000"
 """Faults may interrupt one task often; none may be given up for it."""
 
@@ -73,6 +75,7 @@ class Installation:
         self.wires = Wires(targets)
         self.clocks = Clocks(folder / "clocks")
         self.before = self._version_before()
+        self.before_has_children = self.before is None or (self.before.sources / CHILDREN).exists()
         self._note_skipped()
         self._connect()
 
@@ -128,6 +131,10 @@ class Installation:
     def is_before(self, name: str) -> bool:
         """Tell whether a process is of the version before, from its next start on."""
         return self.before is not None and self.fleet.members[name].python == self.before.python
+
+    def has_children_everywhere(self) -> bool:
+        """Tell whether every process knows of children: one that does not, does not tell parents of their end."""
+        return self.before_has_children or not any(map(self.is_before, self.fleet.members))
 
     def _python(self, *, is_before: bool) -> str:
         return self.before.python if is_before and self.before is not None else sys.executable

@@ -4,28 +4,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import inf
 
-from tests.evidence.trace import Ending, Execution, Fault, Line, Note, Operation, Phase
+from tests.chaos.case import SUBMISSIONS, Case
+from tests.chaos.explaining import ROUNDING, Lags, explain, is_stale
+from tests.evidence.trace import Ending, Execution, Fault, Line, Phase
 
 ENDED = frozenset({"COMPLETED", "FAILED", "CANCELLED", "SKIPPED"})
 SETTLED = frozenset({"completed", "retried", "failed", "cancelled", "snoozed", "parked"})
-SUBMISSIONS = frozenset({"submit", "submit_job"})
-ROUNDING = 0.05
-"""Seconds by which the clocks of two accounts may differ."""
-GRACE = 3.0
-"""Seconds from a claim to its execution at most: an answer that was lost is asked for again, and comes later."""
 LIMIT = 3
-SHARED = {"near": ("postgres", "postgres-wire"), "far": ("postgres", "postgres-wire", "api-wire", "api-1")}
-"""Through what a worker speaks with the store: faults of it may lose claims, reports and heartbeats of the worker."""
-ENDING = frozenset({"kill", "stop", "replace"})
-"""Faults that end a process or its session; a stepped clock ends neither."""
-LOSING = ENDING | {
-    "cut", "half_open", "lose_reply", "restart_postgres", "crash_postgres", "power_loss", "disk_full",
-}  # fmt: skip
-"""Faults that lose requests or answers; a delay loses none."""
-EXPIRY = 8.0
-"""Seconds that a process must be stopped for its session to expire: heartbeats are 5 s apart, and the TTL is 15 s."""
 
 
 @dataclass(frozen=True)
@@ -67,62 +53,10 @@ class Verdict:
         return not (self.lost or self.violations or self.unexplained)
 
 
-class Case:
-    """A trace, by task."""
-
-    def __init__(self, lines: Iterable[Line]) -> None:
-        self.operations: dict[str | None, list[Operation]] = defaultdict(list)
-        self.runs: dict[str, list[Execution]] = defaultdict(list)
-        self.endings: dict[str, Ending] = {}
-        self.faults: list[Fault] = []
-        self.acknowledged: dict[str, Operation] = {}
-        self.jobs: list[Operation] = []
-        for line in lines:
-            self._take(line)
-
-    def _take(self, line: Line) -> None:
-        match line:
-            case Operation():
-                self.operations[line.task].append(line)
-                if line.phase is Phase.OK and line.what in SUBMISSIONS:
-                    self._acknowledge(line)
-            case Execution():
-                self.runs[line.task].append(line)
-            case Ending():
-                self.endings[line.task] = line
-            case Fault():
-                self.faults.append(line)
-            case Note():
-                pass
-
-    def _acknowledge(self, line: Operation) -> None:
-        if line.what == "submit_job":
-            self.jobs.append(line)
-            self.acknowledged |= dict.fromkeys(line.detail["tasks"].values(), line)
-        elif line.task is not None:
-            self.acknowledged[line.task] = line
-
-    def begins(self, task: str) -> list[Execution]:
-        """Return the executions of a task that began, in their order."""
-        return [run for run in self.runs.get(task, []) if run.moment == "begin"]
-
-    def end_of(self, begun: Execution) -> float:
-        """Return when an execution noted its end; one that did not has none."""
-        ends = [
-            run.at
-            for run in self.runs[begun.task]
-            if run.moment != "begin" and (run.pid, run.attempt) == (begun.pid, begun.attempt) and run.at >= begun.at
-        ]
-        return min(ends, default=inf)
-
-    def is_touched(self, task: str, *acts: str) -> bool:
-        """Tell whether a client may have done one of these to a task."""
-        return any(operation.what in acts for operation in self.operations.get(task, []))
-
-
 def judge(lines: Iterable[Line]) -> Verdict:
     """Judge a whole trace."""
     case = Case(lines)
+    lags = Lags(case)
     verdict = Verdict(
         submitted=len(case.acknowledged),
         stored=len(case.endings),
@@ -131,8 +65,8 @@ def judge(lines: Iterable[Line]) -> Verdict:
     )
     verdict.lost = [task for task in case.acknowledged if not _has_ended(case.endings.get(task))]
     for ending in case.endings.values():
-        verdict.doubles += _doubles(case, ending)
-        verdict.violations += [f"{ending.task}: {fault}" for fault in _faults(case, ending)]
+        verdict.doubles += _doubles(case, lags, ending)
+        verdict.violations += [f"{ending.task}: {fault}" for fault in _faults(case, lags, ending)]
     verdict.violations += [*_unknown_runs(case), *_keys(case), *_jobs(case), *_fires(case)]
     verdict.violations += _limit(case, {double.task for double in verdict.doubles})
     return verdict
@@ -142,7 +76,7 @@ def _has_ended(ending: Ending | None) -> bool:
     return ending is not None and ending.state in ENDED
 
 
-def _faults(case: Case, ending: Ending) -> Iterator[str]:
+def _faults(case: Case, lags: Lags, ending: Ending) -> Iterator[str]:
     """Yield what cannot be of one task."""
     begins = case.begins(ending.task)
     if len(begins) > len(ending.attempts):
@@ -151,25 +85,14 @@ def _faults(case: Case, ending: Ending) -> Iterator[str]:
         yield "it is completed and has never begun"
     finished = ending.finished
     is_late = finished is not None and any(
-        run.at > finished + ROUNDING and not _was_stopped(case, run, finished) for run in begins
+        run.at > finished + ROUNDING and not is_stale(case, lags, run, finished) for run in begins
     )
     if ending.state == "COMPLETED" and is_late:
         yield f"it began at {begins[-1].at:.3f} after it was completed at {ending.finished:.3f}"
     if ending.attempts.count("completed") > 1:
         yield "it was completed twice"
     yield from _expected_state(case, ending)
-    yield from _cancelled(case, ending.task, begins)
-
-
-def _was_stopped(case: Case, run: Execution, finished: float) -> bool:
-    """Tell whether a worker held a stale lease: stopped before its task ended elsewhere, until just before it began."""
-    return any(
-        fault.kind == "stop"
-        and (fault.target, fault.detail.get("pid")) == (run.worker, run.pid)
-        and fault.until is not None
-        and fault.at < finished < fault.until <= run.at <= fault.until + GRACE
-        for fault in case.faults
-    )
+    yield from _cancelled(case, lags, ending.task, begins)
 
 
 def _expected_state(case: Case, ending: Ending) -> Iterator[str]:
@@ -181,59 +104,33 @@ def _expected_state(case: Case, ending: Ending) -> Iterator[str]:
         yield f"it is {ending.state} and should be {expected}: {ending.attempts}"
 
 
-def _cancelled(case: Case, task: str, begins: list[Execution]) -> Iterator[str]:
+def _cancelled(case: Case, lags: Lags, task: str, begins: list[Execution]) -> Iterator[str]:
     """Yield executions that began after the cancellation was acknowledged as done."""
     if case.is_touched(task, "retry"):
         return
     for operation in case.operations.get(task, []):
         is_done = operation.what == "cancel" and operation.phase is Phase.OK and operation.state == "CANCELLED"
-        if is_done and any(run.at > operation.at + ROUNDING for run in begins):
+        if is_done and any(
+            run.at > operation.at + ROUNDING and not is_stale(case, lags, run, operation.at) for run in begins
+        ):
             yield f"it began after it was cancelled at {operation.at:.3f}"
 
 
-def _doubles(case: Case, ending: Ending) -> list[Double]:
-    """Return the executions that came to nothing, as many as the attempts do not account for."""
-    # A worker that was stopped may begin an attempt late whose lease is lost: it is this one that came to nothing.
-    begins = sorted(case.begins(ending.task), key=lambda run: (run.attempt, run.at))
-    excess = len(begins) - sum(outcome in SETTLED for outcome in ending.attempts)
-    if excess <= 0 or len(begins) < 2:
-        return []
-    failed = {(run.pid, run.attempt) for run in case.runs[ending.task] if run.moment == "error"}
-    found = [
-        Double(ending.task, run.worker, run.at, again.at, *_explain(case, run, again.at))
-        for run, again in pairwise(begins)
-        if (run.pid, run.attempt) not in failed
-    ]
-    found.sort(key=lambda double: double.fault is None)
-    return found[:excess]
+def _doubles(case: Case, lags: Lags, ending: Ending) -> list[Double]:
+    """Return the executions that came to nothing, as the attempts under their leases say, and were followed by others.
 
-
-def _explain(case: Case, run: Execution, again: float) -> tuple[Fault, str] | tuple[None]:
-    """Return the fault that ended an execution or its lease, and how.
-
-    It must have been there while the task ran, or up to `GRACE` seconds after its end: by then its report has arrived.
-    A fault of the worker counts if it is one of this very process. Else one of what the worker speaks through must have
-    been there while the task ran, or up to `GRACE` seconds before: a claim whose answer was lost is repeated after the
-    fault, and may be released in between.
+    A worker that was stopped may begin an attempt late whose lease is lost: it is this one that came to nothing. Two
+    executions under one lease are never explained, nor is one whose attempt the store has recorded as ended.
     """
-    name, until = run.worker, min(again, case.end_of(run) + GRACE)
-    since = run.at - GRACE
-    until = max(until, since)
-    during = [fault for fault in case.faults if fault.at <= until and (fault.until or until) >= since]
-    own = [
-        fault
-        for fault in during
-        if fault.target in {name, "all"} and fault.kind in ENDING and fault.detail.get("pid", run.pid) == run.pid
-    ]
-    if ended := next((fault for fault in own if _ends_session(fault)), None):
-        return ended, "its process ended, or was stopped for so long that its session expired"
-    shared = SHARED[name.partition("-")[0]]
-    lost = [*own, *(fault for fault in during if fault.target in shared and fault.kind in LOSING)]
-    return (lost[0], "it may have lost the claim, the report or heartbeats") if lost else (None,)
-
-
-def _ends_session(fault: Fault) -> bool:
-    return fault.kind != "stop" or (fault.until is not None and fault.until - fault.at >= EXPIRY)
+    begins = sorted(case.begins(ending.task), key=lambda run: (run.epoch, run.at))
+    doubles = []
+    for run, again in pairwise(begins):
+        lease = case.lease_of(run)
+        if run.epoch == again.epoch:
+            doubles.append(Double(ending.task, run.worker, run.at, again.at, None))
+        elif lease is None or lease.outcome not in SETTLED:
+            doubles.append(Double(ending.task, run.worker, run.at, again.at, *explain(case, lags, run, lease)))
+    return doubles
 
 
 def _unknown_runs(case: Case) -> Iterator[str]:

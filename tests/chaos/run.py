@@ -16,13 +16,15 @@ import urllib3
 
 from scripts.programs import missing
 from tests.chaos.collecting import collect, faults_of
+from tests.chaos.durable import send_missing_signals
+from tests.chaos.durable_judge import judge_durable
 from tests.chaos.events import judge_events
 from tests.chaos.faults import Injector
 from tests.chaos.installation import Installation, end_leftovers, mark_processes
 from tests.chaos.judge import judge
 from tests.chaos.report import report_of, write_report
 from tests.chaos.state import RunState
-from tests.chaos.witness import Settings
+from tests.chaos.witness import FAMILIES, OPERATIONS, Settings
 from tests.evidence import checker, linearizable, trace, validate
 from tests.faults.fleet import START_SECONDS, until
 
@@ -122,7 +124,15 @@ class Run:
             first=state.resumes * OPERATIONS_PER_RESUME,
         )
         command = [sys.executable, "-m", "tests.chaos.witness", str(self.options.folder)]
+        seen = self._acknowledged()
         self._witness = subprocess.Popen([*command, msgspec.json.encode(settings).decode()])
+        # The time under faults begins when requests are answered: a slow machine takes long to start a process.
+        until(lambda: self._acknowledged() > seen, END_SECONDS)
+
+    def _acknowledged(self) -> int:
+        """Return how many operations of the witness were acknowledged."""
+        operations = self.options.folder / OPERATIONS
+        return operations.read_bytes().count(b'"phase":"ok"') if operations.exists() else 0
 
     def _stop_witness(self) -> None:
         if self._witness is not None:
@@ -142,11 +152,12 @@ class Run:
                 state.elapsed = before + now - began
                 running = [each for each in running if not _is_done(each)]
                 if now >= next_at and len(running) < AT_ONCE:
-                    is_late = state.elapsed > state.minutes * 60 * UPGRADED_BY and not self.injector.is_migrated
+                    is_late = state.elapsed > state.minutes * 60 * UPGRADED_BY and not self._has_families()
                     fault = ("upgrade", "all") if is_late else self.injector.choose()
                     running.append(injecting.submit(self.injector.inject, *fault))
                     next_at = now + self.options.every * self.injector.random.uniform(0.4, 1.6)
                 self.injector.supervise()
+                self._has_families()
                 if now > saved + SAVE_SECONDS:
                     saved = now
                     self._save()
@@ -155,6 +166,13 @@ class Run:
             self.injector.is_over.set()
         for each in running:
             each.result()
+
+    def _has_families(self) -> bool:
+        """Tell whether there may be children of tasks by now: all processes know of them; then the witness is told."""
+        said = self.options.folder / FAMILIES
+        if not said.exists() and self.injector.is_migrated and self.installation.has_children_everywhere():
+            said.touch()
+        return said.exists()
 
     def _repair(self) -> None:
         """Wait until all is well again, stop new work, and wait until every task has ended."""
@@ -166,6 +184,7 @@ class Run:
         self._patiently(lambda: _is_at_work(fleet.until_at_work), "the processes are not at work")
         for schedule in fleet.get("/api/v1/schedules")["items"]:
             fleet.ask("POST", f"/api/v1/schedules/{schedule['id']}/pause")
+        send_missing_signals(fleet, fleet.tasks(*UNENDED))
         self._patiently(lambda: not fleet.tasks(*UNENDED), "tasks have not ended")
         say(f"all tasks have ended {time.monotonic() - began:.0f} seconds after the last fault")
 
@@ -185,7 +204,7 @@ class Run:
         folder = self.options.folder
         lines = collect(self.installation.fleet, folder, self.state.epoch)
         trace.write(folder / "trace.jsonl", lines)
-        judges = other_judges(folder / "trace.jsonl")
+        judges = {"durable tasks": judge_durable(lines)} | other_judges(folder / "trace.jsonl")
         if self.installation.kafka is not None and not self.state.resumes:  # what it had goes when a run is killed
             judges["events in Kafka"] = judge_events(self.installation.kafka.broker, lines)
         report = report_of(self.state, self.injector, faults_of(folder), judge(lines), judges)

@@ -42,6 +42,10 @@ def drumline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Drumline:
     for name in ("DRUMLINE_CONTEXT", "DRUMLINE_URL", "DRUMLINE_API_KEY", "DRUMLINE_DATA", "DATABASE_URL", "REDIS_URL"):
         monkeypatch.delenv(name, raising=False)
 
+    configure = structlog.configure
+    # A logger that a command keeps as it has configured it would say nothing to tests that come later.
+    monkeypatch.setattr(structlog, "configure", lambda **how: configure(**how | {"cache_logger_on_first_use": False}))
+
     def run(*words: str, stdin: str = "") -> Ran:
         out, err = io.StringIO(), io.StringIO()
         monkeypatch.setattr(sys, "argv", ["drumline", *words])
@@ -61,7 +65,7 @@ def drumline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Drumline:
             # A command that says how to log says it for its own process.
             root.setLevel(level)
             root.handlers[:] = handlers
-            structlog.configure(**ours)
+            configure(**ours)
         return Ran(code, out.getvalue(), err.getvalue())
 
     return run

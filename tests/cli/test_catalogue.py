@@ -35,6 +35,15 @@ def test_every_command_has_a_help_text_and_so_has_each_of_its_parameters() -> No
     assert found == []
 
 
+def test_the_help_of_a_command_lists_each_argument_once() -> None:
+    submit = command().all["submit"]
+
+    text = submit.get_help(click.Context(submit, info_name="submit"))
+
+    assert [line for line in text.splitlines() if line.lower().endswith("arguments:")] == ["Arguments:"]
+    assert text.count("The task's name") == 1
+
+
 def test_the_list_of_commands_imports_no_command_and_no_heavy_package() -> None:
     code = (
         "import json, sys; from drumline.cli.main import command\n"
@@ -47,3 +56,27 @@ def test_the_list_of_commands_imports_no_command_and_no_heavy_package() -> None:
     loaded = set(json.loads(done.stderr))
     heavy = {"pydantic", "typer", "rich", "httpx", "asyncio", "yaml", "msgspec", "sqlite3"}
     assert loaded & (heavy | {"drumline.cli.tasks", "drumline.cli.servers", "drumline.engine"}) == set()
+
+
+def test_a_command_that_is_called_without_a_required_argument_names_it() -> None:
+    accepted: list[str] = []
+
+    def look(path: str, one: click.Command) -> None:
+        needed = [each for each in one.params if isinstance(each, click.Argument) and each.required]
+        if needed and "Missing argument" not in _refusal(one):
+            accepted.append(path)
+        for name, below in getattr(one, "all", {}).items():
+            look(f"{path} {name}", below)
+
+    look("drumline", command())
+
+    assert accepted == []
+
+
+def _refusal(one: click.Command) -> str:
+    """Return what a command says that is called with nothing."""
+    try:
+        one.make_context(one.name, [])
+    except click.UsageError as error:
+        return error.format_message()
+    return "nothing"

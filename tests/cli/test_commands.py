@@ -205,6 +205,20 @@ def test_watch_ends_as_the_task_ends(
     assert online("watch", task).code == ExitCode.OK
 
 
+def test_watch_takes_tasks_and_jobs_and_short_ids(online: Drumline, server: Server) -> None:
+    task = server.submit("shell", payload={"shell": "true"})
+    tasks = {"only": {"name": "shell", "payload": {"shell": "true"}}}
+    job = server.ask("POST", "/api/v1/jobs", {"name": "watched", "tasks": tasks})[1]["id"]
+
+    both = online("watch", task, job[-12:])
+    alone = online("watch", job, "--json")
+
+    assert sorted(line.split()[0] for line in both.out.splitlines()) == sorted([task, job])
+    assert alone.json["name"] == "watched"
+    unknown = online("watch", "01890a5d-ac96-774b-bcce-b302099a8057")
+    assert (unknown.code, "no task and no job" in unknown.err) == (ExitCode.NOT_FOUND, True)
+
+
 def test_watch_tells_of_a_cancelled_task_and_of_time_that_is_up(online: Drumline, server: Server) -> None:
     task = server.submit("work.sleep", payload={"seconds": 0}, delay=3600)
 
@@ -303,6 +317,21 @@ def test_workers_are_listed(online: Drumline, server: Server) -> None:
         (("workers", "drain", "w-00c0ffee00c0ffee", "--yes"), ExitCode.NOT_FOUND, "worker"),
         (("tasks", "list", "--status", "COMPLETE"), ExitCode.USAGE, "did you mean COMPLETED?"),
         (("tasks", "lst"), ExitCode.USAGE, "Did you mean 'list'?"),
+        (("subscriptions", "delete", "x"), ExitCode.USAGE, "Did you mean 'rm'?"),
+        (("tenants", "edit", "x"), ExitCode.USAGE, "Did you mean 'change'?"),
+        (("schedules", "create", "x"), ExitCode.USAGE, "say when: --cron"),
+        (("schedules", "create", "x", "--every", "5m"), ExitCode.USAGE, "--task NAME or --job FILE"),
+        (("limits", "set", "x"), ExitCode.USAGE, "--queue, --task, or both"),
+        (("limits", "set", "x", "--queue", "q"), ExitCode.USAGE, "--max-concurrent 5, --rate 50/s, or both"),
+        (("subscriptions", "create", "x"), ExitCode.USAGE, "--webhook URL or --email ADDRESS"),
+        (("alerts", "create", "x", "--on", "wait", "--above", "5"), ExitCode.USAGE, "--on: must be one of"),
+        (("failures", "show", "x"), ExitCode.USAGE, "neither a task's id nor a fingerprint"),
+        (("slos", "create", "x", "--task", "t", "--target", "most"), ExitCode.USAGE, "99.5% or 0.995"),
+        (("submit", "http"), ExitCode.USAGE, "--arg url=VALUE"),
+        (("jobs", "submit", "nowhere.json"), ExitCode.USAGE, "nowhere.json cannot be read: No such file"),
+        (("help", "taks"), ExitCode.USAGE, "did you mean tasks?"),
+        (("submit", "shell", "--arg", "shell=true"), ExitCode.USAGE, "--arg 'shell=\"true\"'"),
+        (("submit", "shell", "--arg", "program=ls"), ExitCode.USAGE, "known fields: command, shell, cwd, env, stdin"),
         (("tasks", "list", "--api-key", "sk_wrong"), ExitCode.AUTH, "DRUMLINE_API_KEY"),
         (("tasks", "list", "--url", "http://127.0.0.1:1"), ExitCode.UNREACHABLE, "drumline dev"),
         (("tasks", "reschedule", NOWHERE), ExitCode.USAGE, "--at, --delay or --priority"),

@@ -120,3 +120,36 @@ def test_what_was_passed_over_is_told(online: Drumline, server: Server, tag: str
     assert "3 of 4 done, 1 failed" in ended.out
     bulk = ended.out.split()[0]
     assert "there is no task" in online("bulk", "get", bulk).out
+
+
+def test_a_group_is_shown_and_decided_about(online: Drumline, server: Server, tag: str) -> None:
+    failure = online("failures", "list", "--tag", tag, "--json").json[0]
+    group = failure["fingerprint"]
+
+    shown = online("failures", "show", group)
+    acknowledged = online("failures", "ack", group, "--owner", "ada", "--note", "looking")
+    resolved = online("failures", "resolve", group, "--json").json
+    ignored = online("failures", "ignore", group, "--until", "24h", "--json").json
+    listed = online("failures", "groups", "--state", "ignored", "--json").json
+    reopened = online("failures", "reopen", group)
+
+    assert "Permanent: never" in shown.out
+    assert failure["id"] in shown.out
+    assert acknowledged.out.strip() == f"{group}  acknowledged"
+    assert (resolved["state"], resolved["owner"], resolved["note"]) == ("resolved", "ada", "looking")
+    assert (ignored["state"], [each["fingerprint"] for each in listed]) == ("ignored", [group])
+    assert reopened.out.strip() == f"{group}  open"
+    assert server.ask("GET", f"/api/v1/failures/groups/{group}")[1]["owner"] == "ada"
+
+
+def test_some_of_a_group_are_retried_first(online: Drumline, server: Server, tag: str) -> None:
+    before = ids(server, tag)
+
+    done = online("failures", "retry", "--tag", tag, "--first", "2", "--yes", "--json")
+
+    assert (done.code, done.json["total"]) == (0, 2)
+    eventually(lambda: sorted(len(server.attempts(task)) for task in before) == [1, 2, 2], 20)
+
+
+def test_no_group_of_that_fingerprint_is_an_error(online: Drumline) -> None:
+    assert online("failures", "resolve", "0123456789ab").code == 3

@@ -364,3 +364,39 @@ def test_keys_cannot_play_tricks_on_a_terminal() -> None:
 
     assert lines is not None
     assert "\x1b" not in "".join(lines)
+
+
+def test_a_timeline_has_every_attempt_of_a_job_on_one_axis(online: Drumline, submitted: Any, tmp_path: Path) -> None:
+    job = submitted(broken(tmp_path))
+    until_ended(online, job)
+
+    shown = online("jobs", "timeline", job)
+    rows = online("jobs", "timeline", job, "--json").json["items"]
+
+    assert [(row["kind"], row["name"], row["status"]) for row in rows if row["kind"] == "task"] == [
+        ("task", "a", "COMPLETED"), ("task", "b", "FAILED"), ("task", "c", "SKIPPED"),
+    ]  # fmt: skip
+    assert all(row["ready_at"] <= row["started_at"] <= row["finished_at"] for row in rows if row["started_at"])
+    assert "█" in shown.out
+    assert "COMPLETED" in shown.out
+
+
+def test_why_names_the_tasks_that_a_job_waits_for(online: Drumline, submitted: Any) -> None:
+    job = submitted({"name": "stuck", "tasks": {"a": {"name": "nobody.has"}, "b": {"command": "true", "needs": ["a"]}}})
+
+    shown = online("jobs", "why", job)
+    online("jobs", "cancel", job, "--yes")
+
+    assert "It waits for these tasks (1 queued, 1 blocked):" in shown.out
+    assert "a  QUEUED, 1 behind it" in shown.out
+    assert "No live worker has the task nobody.has." in shown.out
+    assert "It has ended: cancelled." in online("jobs", "why", job).out
+
+
+def test_a_timeline_of_a_task_has_its_attempts(online: Drumline) -> None:
+    task = online("submit", "shell", "--arg", "shell=echo hello", "--wait", "--json").json["id"]
+
+    rows = online("tasks", "timeline", task, "--json").json["items"]
+
+    assert [(row["kind"], row["name"], row["status"]) for row in rows] == [("attempt", "attempt 1", "completed")]
+    assert "completed" in online("tasks", "timeline", task).out

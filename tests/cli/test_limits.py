@@ -54,3 +54,24 @@ def test_what_each_shard_has_of_a_limit_is_shown(capsys: pytest.CaptureFixture[s
         "  pg2: cannot be reached, or has not heard of it yet",
         "  pg3: 0 running; 10 starts of the rate",
     ]
+
+
+def test_a_queue_is_shown_and_purged(online: Drumline) -> None:
+    online("queues", "pause", "purged", "--create", "--reason", "a test")
+    online("limits", "set", "purging", "--queue", "purged", "--max-concurrent", "2")
+    online("limits", "set", "of-a-task", "--task", "charge", "--rate", "5/s")
+    ids = [online("submit", "shell", "--arg", "shell=exit 0", "--queue", "purged").out.strip() for _ in range(2)]
+
+    shown = online("queues", "get", "purged")
+    refused = online("queues", "purge", "purged")
+    done = online("queues", "purge", "purged", "--yes", "--json")
+
+    assert "2 queued, 0 pending, 0 processing" in shown.out
+    assert "paused: a test" in shown.out
+    assert "limit      purging  queue purged: 2 at once" in shown.out
+    assert "task limit of-a-task  task charge: 5/1s; 0 running, in all queues together" in shown.out
+    assert (refused.code, done.json["done"]) == (ExitCode.USAGE, 2)
+    assert {online("tasks", "get", task, "--json").json["status"] for task in ids} == {"CANCELLED"}
+    online("limits", "delete", "purging")
+    online("limits", "delete", "of-a-task")
+    online("queues", "resume", "purged")

@@ -88,7 +88,7 @@ def test_a_test_says_why_it_did_not_arrive_and_the_delivery_is_kept(online: Drum
         (("--webhook", "ftp://example.org/"), "webhook"),
         (("--email", "nobody"), "email"),
         ((), "webhook"),
-        (("--email", "a@example.org", "--on", "task.claimed"), "events[0]"),
+        (("--email", "a@example.org", "--on", "task.claimed"), "--on"),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_name(
@@ -98,3 +98,12 @@ def test_what_makes_no_sense_is_refused_by_name(
 
     assert ran.code != 0
     assert field in ran.err
+
+
+def test_a_type_that_no_event_has_is_warned_of(online: Drumline, name: str) -> None:
+    made = online("subscriptions", "create", name, "--webhook", HOOK, "--on", "job.faild", "--on", "job.*")
+
+    assert made.code == 0
+    assert made.err.count("Warning") == 1
+    assert "no type of event is called job.faild; did you mean job.failed?" in made.err
+    online("subscriptions", "rm", name, "--yes")

@@ -1,13 +1,6 @@
-"""The state of an installation in one screen, once or kept up to date."""
-
-import os
-import pty
-import sys
-
-import pytest
+"""The state of an installation in one screen."""
 
 from drumline.cli.overview import _rates
-from tests.black_box.server import Server
 from tests.cli.conftest import Drumline
 
 
@@ -38,36 +31,3 @@ def test_status_shows_a_queue_with_what_waits_in_it(online: Drumline) -> None:
     (queue,) = [queue for queue in data["queues"] if queue["name"] == "overviewed"]
     assert queue["queued"] >= 1
     assert data["workers"]["open"] >= 1
-
-
-def test_top_says_that_it_needs_a_terminal(online: Drumline) -> None:
-    refused = online("top")
-
-    assert refused.code == 2
-    assert "drumline status" in refused.err
-
-
-@pytest.mark.skipif(not hasattr(pty, "fork"), reason="there are no pseudo-terminals here")
-@pytest.mark.timeout(60)
-def test_top_shows_the_queues_on_a_terminal_and_q_ends_it(online: Drumline, server: Server) -> None:
-    online("submit", "nothing.runs.this", "--queue", "overviewed")
-    words = ["-m", "drumline.cli.main", "top", "--url", server.url, "--api-key", server.key]
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execve(sys.executable, [sys.executable, *words], {**os.environ, "TERM": "xterm"})
-
-    shown = b""
-    while b"overviewed" not in shown:
-        shown += os.read(terminal, 65_536)
-    os.write(terminal, b"q")
-    while _read(terminal):
-        pass
-
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 65_536)
-    except OSError:  # Linux tells so that the other side has gone
-        return b""

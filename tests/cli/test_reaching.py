@@ -85,6 +85,7 @@ def test_every_command_that_talks_to_a_server_has_a_timeout(drumline: Drumline) 
         (200, "application/json", b'"text"'),
         (200, "application/json", b'{"hello": "world"}'),
         (302, "text/html", b"<html>elsewhere</html>"),
+        (204, "text/plain", b""),
     ],
 )
 @pytest.mark.parametrize("words", [("tasks", "list"), ("tasks", "get", "x"), ("submit", "x")])
@@ -145,6 +146,10 @@ class Following:
         """Wait until it has printed something."""
         eventually(lambda: self._out.stat().st_size > 0, 30, self._err.read_text)
 
+    def noticed(self) -> None:
+        """Wait until it has said that the server is away."""
+        eventually(lambda: "trying again until it is back" in self._err.read_text(), 60, self._out.read_text)
+
     def ended(self) -> tuple[int, str, str]:
         """Return its status and what it said where."""
         code = self._process.wait(60)
@@ -153,9 +158,10 @@ class Following:
 
 def test_watching_and_following_go_on_when_the_server_was_restarted(own: Server, tmp_path: Path) -> None:
     command = ["sh", "-c", f"echo attempt; test -e {tmp_path}/go"]
-    flaky = own.submit("shell", payload={"command": command}, retries=50, backoff={"base": 3, "factor": 1})
+    options = {"payload": {"command": command}, "retries": 50, "backoff": {"base": 3, "factor": 1}}
+    flaky = own.submit("shell", **options)
     own.until(flaky, "PENDING")
-    status, job = own.ask("POST", "/api/v1/jobs", {"name": "j", "tasks": {"a": {"command": "true", "delay": "8s"}}})
+    status, job = own.ask("POST", "/api/v1/jobs", {"name": "j", "tasks": {"a": {"name": "shell", **options}}})
     assert status == 201, job
     watched = Following(own, tmp_path, "watch", flaky, "--exit-status", "--jsonl")
     followed = Following(own, tmp_path, "logs", "-f", flaky)
@@ -164,6 +170,8 @@ def test_watching_and_following_go_on_when_the_server_was_restarted(own: Server,
         process.begun()
 
     assert own.terminate() == 0
+    for process in (watched, job_watched):
+        process.noticed()
     (tmp_path / "go").touch()
     own.start()
 
@@ -172,7 +180,6 @@ def test_watching_and_following_go_on_when_the_server_was_restarted(own: Server,
         code, out, err = process.ended()
         assert code == 0, err
         assert json.loads(out.splitlines()[-1])["status"] == "COMPLETED"
-        assert "trying again until it is back" in err
         assert "is back" in err
     code, out, err = followed.ended()
     assert code == 0, err

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.black_box.server import Server
 from tests.cli.conftest import Drumline
 
 CREATE = ("schedules", "create", "nightly", "--cron", "30 2 * * *", "--tz", "Europe/Berlin", "--task", "work")
@@ -13,10 +14,15 @@ CREATE = ("schedules", "create", "nightly", "--cron", "30 2 * * *", "--tz", "Eur
 
 @pytest.fixture(autouse=True)
 def tidied(online: Drumline) -> Iterator[None]:
-    """The server is shared by all tests of commands: leave it no schedules."""
+    """The server is shared by all tests of commands: find no schedules of theirs there, and leave none."""
+
+    def delete_all() -> None:
+        for schedule in online("schedules", "list", "--json").json:
+            online("schedules", "delete", schedule["id"], "--yes")
+
+    delete_all()
     yield
-    for schedule in online("schedules", "list", "--json").json:
-        online("schedules", "delete", schedule["id"], "--yes")
+    delete_all()
 
 
 def test_create_prints_the_id_and_says_when(online: Drumline) -> None:
@@ -52,7 +58,7 @@ def test_a_job_comes_from_a_file(online: Drumline, tmp_path: Path) -> None:
     ("arguments", "code", "reason"),
     [
         (("create", "x", "--cron", "61 * * * *", "--task", "work"), 2, "minute 61 is not from 0 to 59"),
-        (("create", "x", "--cron", "@daily"), 2, "task: is required"),
+        (("create", "x", "--cron", "@daily"), 2, "--task NAME or --job FILE"),
         (("create", "x", "--cron", "@daily", "-a", "n=1"), 2, "give --task too"),
         (("create", "x", "--cron", "@daily", "--task", "a", "--job", "j.json"), 2, "give --task or --job, not both"),
         (("get", "nothing"), 3, "there is no schedule named nothing"),
@@ -142,6 +148,20 @@ def test_a_backfill_is_counted_and_needs_a_yes(online: Drumline) -> None:
     assert online("schedules", "backfill", "nightly", *span, "--yes").out == "0 of 9 fire times have no run.\n"
     dropped = online("schedules", "backfill", "nightly", "--abort", "--json").json["dropped"]
     assert dropped in {8, 9}  # the first may have started
+
+
+@pytest.mark.parametrize(("command", "code", "said"), [("exit 0", 0, "4 completed"), ("exit 3", 5, "4 failed")])
+def test_a_backfill_is_awaited(online: Drumline, server: Server, command: str, code: int, said: str) -> None:
+    name = f"awaited {command}"
+    task = {"name": "shell", "payload": {"shell": command}, "retries": 0}
+    status, made = server.ask("POST", "/api/v1/schedules", {"name": name, "cron": "0 0 * * *", "task": task})
+    assert status == 201, made
+
+    span = ("--from", "2026-01-01T00:00:00Z", "--to", "2026-01-04T00:00:00Z")
+    ran = online("schedules", "backfill", name, *span, "--rate", "100", "--wait", "--yes")
+
+    assert (ran.code, said in ran.out) == (code, True), (ran.out, ran.err)
+    assert "--abort" in ran.err
 
 
 def test_delete_needs_a_yes(online: Drumline) -> None:

@@ -25,7 +25,8 @@ def test_a_dry_run_counts_and_names_some_and_changes_nothing(online: Drumline, q
 
     assert dry.code == 0
     assert "3 tasks" in dry.out
-    assert dry.out.count("\n  ") == 3
+    assert "would be cancelled" in dry.out
+    assert dry.out.count(f"  QUEUED      {NAME}\n") == 3
     assert statuses(online, queue) == {"QUEUED"}
 
 
@@ -55,3 +56,37 @@ def test_without_a_terminal_and_without_yes_a_filter_is_refused(online: Drumline
 def test_neither_ids_nor_filters_or_both_are_refused(online: Drumline, act: str) -> None:
     assert online("tasks", act, "--yes").code == 2
     assert online("tasks", act, "01a1eaf2-db4c-71a3-856e-c79c3560a543", "--queue", "x", "--yes").code == 2
+
+
+def test_terms_choose_tasks_for_lists_and_acts(online: Drumline, queue: str) -> None:
+    task = online("submit", NAME, "--queue", queue, "--arg", "order=17", "--arg", "path=a").out.strip()
+    where = f"queue:{queue} payload.order=17"
+
+    listed = online("tasks", "list", "--filter", where, "--json").json
+    dry = online("tasks", "cancel", "--filter", where, "--dry-run")
+    done = online("tasks", "cancel", "--filter", where, "--since", "1h", "--yes")
+
+    assert [each["id"] for each in listed] == [task]
+    assert "1 task" in dry.out
+    assert task in dry.out
+    assert done.code == 0
+    assert [each["status"] for each in online("tasks", "list", "--filter", where, "--json").json] == ["CANCELLED"]
+    assert online("tasks", "list", "--queue", queue, "--error", "nothing like it", "--json").json == []
+
+
+def test_a_filter_that_is_wrong_is_refused_with_its_place(online: Drumline) -> None:
+    refused = online("tasks", "list", "--filter", "stauts:failed")
+
+    assert refused.code == 2
+    assert "at character 1, stauts:failed: there is no field stauts; did you mean status?" in refused.err
+
+
+def test_a_list_is_sorted_by_a_field(online: Drumline, queue: str) -> None:
+    online("submit", NAME, "--queue", queue, "--priority", "7")
+
+    up = [each["priority"] for each in online("tasks", "list", "-q", queue, "--sort", "priority", "--json").json]
+    down = [each["priority"] for each in online("tasks", "list", "-q", queue, "--sort", "-priority", "--json").json]
+
+    assert up == sorted(up)
+    assert down == up[::-1]
+    assert online("tasks", "list", "--queue", queue, "--sort", "colour").code == 2

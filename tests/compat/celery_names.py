@@ -4,7 +4,6 @@ What these tests import of Celery's inside and Drumline has no counterpart to is
 a test that uses it fails. Such tests are listed in `celery_skips.toml`.
 """
 
-import logging
 import sys
 from types import ModuleType
 from typing import Any, NoReturn
@@ -12,6 +11,7 @@ from typing import Any, NoReturn
 import drumline.compat.celery as bridge
 from drumline.compat.celery import app as app_module
 from drumline.compat.celery import canvas, exceptions, result, schedules, signals, states
+from drumline.compat.celery.utils import log
 
 
 class Absent:
@@ -74,7 +74,7 @@ def install() -> None:
         "celery.backends": {},
         "celery.backends.base": {"BaseKeyValueStoreBackend": Absent, "states": states},
         "celery.utils": {},
-        "celery.utils.log": {"get_task_logger": logging.getLogger},
+        "celery.utils.log": vars(log),
         "celery.utils.serialization": {"UnpickleableExceptionWrapper": NeverRaised},
         "celery.worker": {"state": absent},
         "celery.worker.control": {

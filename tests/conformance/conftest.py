@@ -27,9 +27,12 @@ FAIRNESS: Final = "fairness between tenants is per shard"
 NUMBERING: Final = "each shard numbers its own log: events of different shards have no order"
 BULKS: Final = "a bulk operation runs in each shard by itself, each with its part of the rate"
 FAR_JOBS: Final = "a job of another shard is found, and told of, by a duty after the submission"
+FAR_SIGNALS: Final = "a signal by correlation reaches tasks of other shards by a duty: scheduler/test_signals.py"
 SHARES: Final = "shares of limits are kept by PostgreSQL only: postgres/test_limit_shares.py"
 NOT_SHARDED: Final[Mapping[str, str]] = MappingProxyType({
     "test_limits": SHARES,
+    "test_a_signal_by_correlation_is_for_whoever_takes_it_first": FAR_SIGNALS,
+    "test_a_signal_by_correlation_is_kept_if_nobody_waits": FAR_SIGNALS,
     "test_waits": "a store over all shards has no shard beside it: scheduler/test_waits.py",
     "test_sharing": FAIRNESS,
     "test_higher_priority_goes_first_among_due_tasks": ORDER,

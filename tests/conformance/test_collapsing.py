@@ -3,14 +3,19 @@
 import asyncio
 from typing import Any
 
+import pytest
+from msgspec import Raw
+
 from drumline.core.clock import ManualClock
 from drumline.core.collapse import Collapse
+from drumline.core.durable import RestartRequest
 from drumline.core.ids import TaskId
 from drumline.core.state import Act, State
 from drumline.core.task import NewTask, Submitted, TaskView
 from drumline.ports.collapsing import CollapseAnswer
 from drumline.ports.store import Settlement, Store
-from tests.factories import accepted, claim_request, open_session
+from tests.durable_factories import names_of, park, record, sleep, step
+from tests.factories import accepted, claim_one, claim_request, open_session
 
 
 def task(payload: object = None, *, tenant: str = "default", name: str = "work", **rule: Any) -> NewTask:
@@ -265,3 +270,25 @@ async def test_keys_are_forgotten_when_their_time_is_over_and_their_task_has_end
     last = await store.collapsing.prune(before=clock.now(), limit=10)
 
     assert (none, two, last) == (0, 2, 1)
+
+
+@pytest.mark.parametrize("how", ["parks", "restarts"])
+async def test_a_durable_task_that_has_begun_is_not_changed_by_a_later_submission(
+    store: Store, clock: ManualClock, how: str
+) -> None:
+    first = await one(store, {"n": 1}, debounce="5s")
+    clock.advance(6)
+    lease = (await claim_one(store, await open_session(store))).lease
+    await record(store, step(lease, "charge"))
+    if how == "parks":
+        await park(store, lease, sleep("nap", 60_000))
+    else:
+        await store.durable.restart(RestartRequest(lease=lease, payload=Raw(b'{"n":"next"}')))
+    before = await view(store, first.id)
+
+    second = await one(store, {"n": 2}, debounce="5s")
+
+    after = await view(store, first.id)
+    assert second.id != first.id
+    assert (after.payload, after.due_at) == (before.payload, before.due_at)
+    assert await names_of(store, first.id) == (["charge"] if how == "parks" else [])

@@ -298,6 +298,10 @@ async def test_one_cause_is_one_group(store: Store, clock: ManualClock) -> None:
     assert (group.first_at, group.last_at) == (began + 1000, began + 3000)
     assert (group.names, group.queues) == (("pack", "pay"), ("a", "b"))
     assert groups["KeyError"].count == 1
+    assert group.example is not None
+    assert group.example.message == "order 2 is odd"
+    (latest,) = await store.dead_letters.dead_letters(DeadLetterFilter(kind="ValueError"), limit=1)
+    assert group.example.task == latest.task
     (mine,) = await store.dead_letters.dead_letter_groups(DeadLetterFilter(queue="a", kind="ValueError"), limit=10)
     assert (mine.count, mine.queues) == (2, ("a",))
 

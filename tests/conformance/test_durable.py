@@ -285,7 +285,8 @@ async def test_a_wait_whose_answer_was_lost_is_answered_alike(store: Store, cloc
 
     again = await wait(store, first, sleep("nap", 1000))
 
-    assert again == Settled(State.QUEUED)
+    assert isinstance(again, Settled)
+    assert (again.state, again.hint and again.hint.task) == (State.QUEUED, first.task)
     clock.advance(1)
     second = (await claim_one(store, ada)).lease
     answers = [await answered(store, second, sleep("nap", 1000)) for _ in range(2)]
@@ -460,3 +461,17 @@ async def facts_of(store: Store, type_: str) -> list[dict[str, object]]:
     await store.events.sequence()
     page = await store.events.read_events(after=0, limit=1000)
     return [event.data for event in page.events if event.type == type_ and isinstance(event.data, dict)]
+
+
+async def test_waiting_tasks_are_counted_by_what_they_wait_for(store: Store, clock: ManualClock) -> None:
+    ada = await open_session(store)
+    for wait_ in (sleep("nap", 1000), sleep("night", 60_000), Wait(kind=WaitKind.SIGNAL, name="go")):
+        await submit(store)
+        await park(store, (await claim_one(store, ada)).lease, wait_)
+
+    before = await store.durable.count_waiting(most=100)
+    clock.advance(2)
+    after = await store.durable.count_waiting(most=100)
+
+    assert before == {WaitKind.SLEEP: 2, WaitKind.SIGNAL: 1}
+    assert after == {WaitKind.SLEEP: 1, WaitKind.SIGNAL: 1}

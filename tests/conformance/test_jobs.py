@@ -35,6 +35,39 @@ async def test_a_diamond_runs_in_the_order_of_its_edges(store: Store) -> None:
     assert await status_of_job(store, job.id) is JobStatus.COMPLETED
 
 
+@pytest.mark.parametrize("failing", ["", "a", "b"])
+async def test_a_settlement_that_names_its_job_does_what_one_without_it_does(store: Store, failing: str) -> None:
+    session = await open_session(store)
+    named, unnamed = await submit_job(store), await submit_job(store)
+
+    while claimed := await claim(store, session, limit=100):
+        settlements = []
+        for task in claimed:
+            act = Act.FAIL if task.options.key == failing else Act.COMPLETE
+            job = named.id if task.options.job == named.id else None
+            settlements.append(Settlement(lease=task.lease, act=act, job=job))
+        for part in (settlements[::2], settlements[1::2]):
+            assert all(isinstance(answer, Settled) for answer in await store.settle(part))
+
+    assert await states_in(store, named.id) == await states_in(store, unnamed.id)
+    assert await counts_of(store, named.id) == await counts_of(store, unnamed.id)
+    assert await status_of_job(store, named.id) is (JobStatus.FAILED if failing else JobStatus.COMPLETED)
+
+
+async def test_a_retried_task_whose_settlement_names_its_job_is_queued_again(store: Store, clock: ManualClock) -> None:
+    session = await open_session(store)
+    job = await submit_job(store)
+    (first,) = await claim(store, session)
+
+    (answer,) = await store.settle([Settlement(lease=first.lease, act=Act.BACK_OFF, delay_ms=10, job=job.id)])
+
+    assert isinstance(answer, Settled)
+    assert answer.hint is not None
+    clock.advance(1)
+    assert await run_all(store, session) == [["a"], ["b", "c"], ["d"]]
+    assert await status_of_job(store, job.id) is JobStatus.COMPLETED
+
+
 async def test_a_job_says_what_was_asked_for(store: Store, clock: ManualClock) -> None:
     job = await submit_job(store, job_of(name="etl", owner="ada", retries=1, tags=("night",)))
 

@@ -1,11 +1,13 @@
 """The log of what changed: complete, in order, read by many, and kept until all have passed it on."""
 
 import asyncio
+import json
 
 import pytest
 
 from drumline.core.clock import Instant, ManualClock
-from drumline.core.event import Event, TaskChange, cloud_event
+from drumline.core.codec import encode
+from drumline.core.event import TASK_FAILED, Event, TaskChange, cloud_event
 from drumline.core.ids import SessionId, TaskId, session_text
 from drumline.core.session import SessionSpec
 from drumline.core.state import Act, Status
@@ -33,6 +35,31 @@ async def events_after(store: Store, position: int, *, limit: int = 1000) -> lis
         if page.position == position:
             return events
         position = page.position
+
+
+async def written_after(store: Store, position: int, *, limit: int = 1000) -> list[tuple[str, bytes]]:
+    """Read the log page by page to its end, as it is published."""
+    await store.events.sequence()
+    events: list[tuple[str, bytes]] = []
+    while True:
+        page = await store.events.read_written(after=position, limit=limit, source="/here")
+        events += zip(page.subjects, page.values, strict=True)
+        if page.position == position:
+            return events
+        position = page.position
+
+
+async def lives_of_tasks(store: Store, clock: ManualClock) -> None:
+    """Bring tasks through their lives: several of each kind, with different times."""
+    ada = await open_session(store)
+    acts = [Act.COMPLETE, Act.FAIL, Act.BACK_OFF, Act.RELEASE, Act.COMPLETE]
+    for number, act in enumerate([*acts, *acts, *acts]):
+        clock.advance(0.25)
+        await submit(store, "work", tenant="acme" if number % 2 else "default", tags=("red",) if number % 3 else ())
+        clock.advance(number * 0.333)
+        task = await claim_one(store, ada)
+        clock.advance(number * 1.001)
+        await settle(store, task.lease, act, error=OOPS if act in {Act.FAIL, Act.BACK_OFF} else None)
 
 
 async def of_task(store: Store, position: int, task: TaskId) -> list[Event]:
@@ -73,6 +100,46 @@ async def test_every_change_of_a_task_is_an_event_in_its_order(store: Store, clo
     sequences = [cloud_event(event).sequence for event in events]
     assert sequences == sorted(set(sequences))
     assert len({event.id for event in events}) == len(events)
+
+
+async def test_events_are_written_out_as_they_are_read(store: Store, clock: ManualClock) -> None:
+    began = await start(store)
+    await lives_of_tasks(store, clock)
+    await claim_one(store, await open_session(store))
+    await submit(store, "waits", tags=("100 %", "1970-01-02T00:00:00.222Z"))
+    await submit(store, "later", delay=3600)
+    await submit_job(store, job_of())
+
+    for _ in range(3):  # what is alike has a template from the second time on
+        usual = await events_after(store, began, limit=7)
+        written = await written_after(store, began, limit=7)
+        assert [value for _, value in written] == [encode(cloud_event(event, source="/here")) for event in usual]
+        assert [subject for subject, _ in written] == [event.subject for event in usual]
+
+
+async def test_written_events_name_the_log_that_they_are_in_now(store: Store) -> None:
+    began = await start(store)
+    for _ in range(3):
+        await submit(store, "work")
+    await written_after(store, began)
+
+    names = (await store.events.rename_log()).split(".")  # one for each shard
+
+    logs = [json.loads(value)["id"].split("-")[0] for _, value in await written_after(store, began)]
+    assert len(logs) == 3
+    assert set(logs) <= set(names)
+
+
+async def test_tasks_that_failed_are_told_beside_the_written_events(store: Store) -> None:
+    began = await start(store)
+    ada = await open_session(store)
+    failed = await submit(store, "work")
+    await settle(store, (await claim_one(store, ada)).lease, Act.FAIL, error=OOPS)
+    await store.events.sequence()
+
+    page = await store.events.read_written(after=began, limit=1000, source="/here")
+
+    assert [(event.subject, event.type) for event in page.failed] == [(failed, TASK_FAILED)]
 
 
 async def test_an_event_tells_of_its_own_execution_whatever_came_later(store: Store, clock: ManualClock) -> None:

@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 
 from drumline.core.attempt import Progress, ProgressNote
@@ -26,6 +28,42 @@ async def test_unknown_tasks_are_none_in_their_place(store: Store) -> None:
     assert views[0] is None
     assert views[1] is not None
     assert views[1].id == task
+
+
+async def test_callers_that_ask_for_one_task_each_at_once_get_their_own(store: Store) -> None:
+    red = [await submit(store, tenant="red", payload={"n": n}) for n in range(20)]
+    blue = await submit(store, tenant="blue")
+    missing = new_id()
+    asked: list[tuple[TaskId, str | None]] = [(task, "red") for task in red]
+    asked += [(blue, "blue"), (blue, "red"), (blue, None), (missing, None), (red[0], None), (red[0], "red")]
+
+    answers = await asyncio.gather(*(store.queries.get([task], tenant=tenant) for task, tenant in asked))
+
+    found = [None if view is None else view.id for (view,) in answers]
+    assert found == [*red, blue, None, blue, None, red[0], red[0]]
+    assert [bytes(view.payload or b"") for (view,) in answers[:20] if view] == [b'{"n":%d}' % n for n in range(20)]
+
+
+async def test_a_caller_sees_what_was_committed_before_it_asked_while_others_ask(store: Store) -> None:
+    busy = await submit(store)
+
+    async def submit_and_look() -> bool:
+        task = await submit(store)
+        (view,) = await store.queries.get([task])
+        return view is not None
+
+    looks = [store.queries.get([busy]) for _ in range(50)]
+    seen = await asyncio.gather(*(submit_and_look() for _ in range(20)), *looks)
+
+    assert all(seen)
+
+
+async def test_large_tasks_are_read_for_many_callers_at_once(store: Store) -> None:
+    tasks = [await submit(store, payload={"text": "x" * 300_000, "n": n}) for n in range(8)]
+
+    for _ in range(2):
+        answers = await asyncio.gather(*(store.queries.get([task]) for task in tasks))
+        assert [view.id for (view,) in answers if view] == tasks
 
 
 async def test_tasks_are_listed_newest_first_in_pages(store: Store) -> None:

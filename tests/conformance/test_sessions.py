@@ -1,11 +1,14 @@
+import asyncio
+
 import pytest
 
 from drumline.core.attempt import AttemptOutcome
 from drumline.core.clock import ManualClock
-from drumline.core.errors import Fenced, NotFound
+from drumline.core.errors import Conflict, Fenced, NotFound
 from drumline.core.ids import SessionId
-from drumline.core.session import SessionSpec, TaskType
+from drumline.core.session import MOST_CORES, MOST_MEMORY, NO_USAGE, Beat, SessionSpec, TaskType, Usage
 from drumline.core.state import Act, State
+from drumline.ports.sessions import Left
 from drumline.ports.store import Store
 from tests.factories import beat, claim, claim_one, open_session, settle, state_of, submit
 
@@ -33,6 +36,60 @@ async def test_a_beat_moves_the_beat_number_and_time(store: Store, clock: Manual
     (view,) = await store.sessions.sessions()
     assert (reply.is_open, reply.lost, reply.cancelled, reply.should_drain) == (True, (), (), False)
     assert (view.beat, view.beat_at, view.held) == (1, clock.now(), 1)
+
+
+async def test_each_worker_is_shown_with_what_its_last_beat_said_it_uses(store: Store) -> None:
+    ada, bob, eve = [await open_session(store) for _ in range(3)]
+    beats = [
+        Beat(session=ada, usage=Usage(memory=84_000_000, cpu=0.37)),
+        Beat(session=bob, usage=Usage(memory=MOST_MEMORY, cpu=float(MOST_CORES))),
+        Beat(session=eve, usage=Usage(cpu=0.0)),
+    ]
+    before = [view.usage for view in await store.sessions.sessions()]
+
+    await store.sessions.beat(beats)
+
+    assert before == [NO_USAGE] * 3
+    assert {view.id: view.usage for view in await store.sessions.sessions()} == {
+        each.session: each.usage for each in beats
+    }
+
+
+async def test_a_beat_that_does_not_say_what_is_used_leaves_no_older_figures(store: Store) -> None:
+    ada = await open_session(store)
+    await store.sessions.beat([Beat(session=ada, usage=Usage(memory=84_000_000, cpu=0.37))])
+
+    await store.sessions.beat([beat(ada)])
+
+    (view,) = await store.sessions.sessions()
+    assert view.usage == NO_USAGE
+
+
+@pytest.mark.parametrize("is_reaped", [False, True])
+async def test_a_worker_that_left_is_shown_with_what_it_used_last(store: Store, is_reaped: bool) -> None:
+    ada = await open_session(store)
+    await store.sessions.beat([Beat(session=ada, usage=Usage(memory=84_000_000, cpu=1.5))])
+
+    if is_reaped:
+        await store.sessions.reap([(ada, 1)], poison_after=3)
+    else:
+        await store.sessions.close_session(ada)
+    await store.sessions.beat([Beat(session=ada, usage=Usage(memory=1, cpu=0.0))])
+
+    (view,) = await store.sessions.sessions(closed=True)
+    assert view.closed_at is not None
+    assert view.usage == Usage(memory=84_000_000, cpu=1.5)
+
+
+async def test_one_session_is_found_among_many_also_after_it_closed(store: Store) -> None:
+    ada, bob = await open_session(store), await open_session(store, tenant="red")
+    await store.sessions.close_session(ada)
+
+    assert [view.id for view in await store.sessions.sessions(closed=True, only=ada)] == [ada]
+    assert [view.id for view in await store.sessions.sessions(only=bob)] == [bob]
+    assert await store.sessions.sessions(only=ada) == []
+    assert await store.sessions.sessions(tenant="blue", only=bob) == []
+    assert await store.sessions.sessions(closed=True, only=SessionId(99)) == []
 
 
 async def test_a_beat_tells_which_leases_were_lost(store: Store) -> None:
@@ -66,6 +123,74 @@ async def test_a_beat_tells_a_session_to_drain(store: Store) -> None:
     (reply,) = await store.sessions.beat([beat(ada)])
 
     assert reply.should_drain
+
+
+async def test_a_drain_that_was_undone_is_not_told_and_the_session_is_given_tasks_again(store: Store) -> None:
+    ada = await open_session(store)
+    await submit(store)
+    await store.sessions.drain_session(ada)
+    assert await claim(store, ada) == []
+
+    await store.sessions.undrain_session(ada)
+
+    (reply,) = await store.sessions.beat([beat(ada)])
+    assert not reply.should_drain
+    assert len(await claim(store, ada)) == 1
+
+
+async def test_a_session_leaves_only_while_it_is_asked_to_drain(store: Store) -> None:
+    ada, bob = await open_session(store), await open_session(store)
+    for each in (ada, bob):
+        await store.sessions.drain_session(each)
+    await store.sessions.undrain_session(bob)
+
+    assert [await store.sessions.leave_session(each) for each in (ada, bob)] == [Left.CLOSED, Left.KEPT]
+    assert await store.sessions.leave_session(ada) is Left.NOT_OPEN
+    assert [view.id for view in await store.sessions.sessions()] == [bob]
+
+
+async def test_a_drain_is_undone_twice_and_of_a_session_that_was_never_asked(store: Store) -> None:
+    ada = await open_session(store)
+
+    await store.sessions.undrain_session(ada)
+    await store.sessions.drain_session(ada)
+    await store.sessions.undrain_session(ada)
+    await store.sessions.undrain_session(ada)
+
+    (view,) = await store.sessions.sessions()
+    assert not view.should_drain
+
+
+async def test_undoing_the_drain_of_a_session_that_has_left_is_a_conflict(store: Store) -> None:
+    ada = await open_session(store)
+    await store.sessions.drain_session(ada)
+    await store.sessions.leave_session(ada)
+
+    with pytest.raises(Conflict, match="has left already"):
+        await store.sessions.undrain_session(ada)
+
+
+async def test_undoing_the_drain_of_an_unknown_session_is_refused(store: Store) -> None:
+    with pytest.raises(NotFound):
+        await store.sessions.undrain_session(SessionId(99))
+
+
+async def test_a_worker_leaves_or_its_drain_is_undone_but_never_both(store: Store) -> None:
+    sessions = [await open_session(store) for _ in range(20)]
+    for session in sessions:
+        await store.sessions.drain_session(session)
+
+    async def undo(session: SessionId) -> bool:
+        try:
+            await store.sessions.undrain_session(session)
+        except Conflict:
+            return False
+        return True
+
+    acts = [(store.sessions.leave_session(session), undo(session)) for session in sessions]
+    answers = await asyncio.gather(*(asyncio.gather(*pair) for pair in acts))
+
+    assert {(left, undone) for left, undone in answers} <= {(Left.CLOSED, False), (Left.KEPT, True)}
 
 
 async def test_a_closed_session_s_beat_is_told_so(store: Store) -> None:

@@ -289,3 +289,32 @@ async def test_a_settled_task_is_no_longer_held(store: Store) -> None:
     (reply,) = await store.sessions.beat([beat(ada, lease)])
 
     assert reply.lost == (lease.task,)
+
+
+@pytest.mark.parametrize("results", [(b"1", b"1", b"1"), (b"1", b"2", b"3"), (None, None, None)])
+async def test_the_history_is_the_same_whether_a_list_ended_alike_or_not(
+    store: Store, clock: ManualClock, results: tuple[bytes | None, ...]
+) -> None:
+    ada = await open_session(store)
+    for _ in results:
+        await submit(store)
+    tasks = await claim(store, ada, limit=3)
+    started_at = clock.now()
+    clock.advance(2)
+
+    await store.settle(
+        [
+            Settlement(lease=task.lease, act=Act.COMPLETE, result=None if result is None else Raw(result))
+            for task, result in zip(tasks, results, strict=True)
+        ]
+    )
+
+    for task, result in zip(tasks, results, strict=True):
+        (row,) = await store.queries.attempts(task.lease.task)
+        assert (row.epoch, row.attempt, row.outcome, row.worker) == (1, 1, AttemptOutcome.COMPLETED, ada)
+        assert (row.started_at, row.finished_at, row.error) == (started_at, clock.now(), None)
+        (view,) = await store.queries.get([task.lease.task])
+        assert view is not None
+        assert (None if view.result is None else bytes(view.result)) == result
+        (again,) = await store.settle([Settlement(lease=task.lease, act=Act.COMPLETE)])
+        assert again == Settled(State.COMPLETED)

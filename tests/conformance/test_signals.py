@@ -2,14 +2,15 @@
 
 import pytest
 from msgspec import Raw
+from msgspec.structs import replace
 
-from drumline.core.clock import ManualClock
+from drumline.core.clock import Instant, ManualClock
 from drumline.core.codec import encode
 from drumline.core.durable import NewSignal, Record, RecordKind, RecordStatus, Wait, WaitKind
 from drumline.core.errors import Conflict, KeyReused, NotFound, QuotaExceeded
 from drumline.core.ids import TaskId
 from drumline.core.state import Act, State
-from drumline.ports.durable import MOST_SIGNALS, Signalled
+from drumline.ports.durable import MOST_SIGNALS, SignalAnswer, Signalled
 from drumline.ports.store import Change, Store
 from tests.conformance.test_durable import facts_of
 from tests.durable_factories import answered, park, signal, sleep, steps_of
@@ -173,8 +174,6 @@ async def test_a_signal_by_correlation_is_for_whoever_takes_it_first(store: Stor
 
     answer = await by_key(store, "paid", "order-17", 5)
 
-    if isinstance(answer, Conflict):
-        pytest.skip("signals by correlation need one database")
     assert isinstance(answer, Signalled)
     assert {each.task for each in answer.woken} == tasks
     first, second = await claim(store, ada)
@@ -185,9 +184,7 @@ async def test_a_signal_by_correlation_is_for_whoever_takes_it_first(store: Stor
 
 
 async def test_a_signal_by_correlation_is_kept_if_nobody_waits(store: Store) -> None:
-    answer = await by_key(store, "paid", "order-17", 5)
-    if isinstance(answer, Conflict):
-        pytest.skip("signals by correlation need one database")
+    await by_key(store, "paid", "order-17", 5)
     again = await by_key(store, "paid", "order-17", 5)
     await by_key(store, "paid", "order-18", 6)
     await submit(store)
@@ -213,7 +210,7 @@ async def test_another_tenant_s_signal_by_correlation_reaches_nobody(store: Stor
 
 
 async def test_too_many_signals_that_nobody_takes_are_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("drumline.stores.parts.durable.MOST_SIGNALS", 2)
+    monkeypatch.setattr("drumline.stores.parts.signals.MOST_SIGNALS", 2)
     task = await submit(store)
     assert MOST_SIGNALS > 2
 
@@ -250,9 +247,7 @@ async def test_every_signal_is_an_event(store: Store) -> None:
     assert "drumline.task.woken" in {event.type for event in page.events}
 
 
-async def by_key(
-    store: Store, name: str, key: str, payload: object, *, tenant: str = "default"
-) -> Signalled | NotFound | Conflict | KeyReused | QuotaExceeded:
+async def by_key(store: Store, name: str, key: str, payload: object, *, tenant: str = "default") -> SignalAnswer:
     return await store.durable.signal(
         NewSignal(id="s1", name=name, key=key, payload=Raw(encode(payload)), tenant=tenant)
     )
@@ -266,3 +261,36 @@ async def test_a_woken_task_is_queued(store: Store) -> None:
     (view,) = await store.queries.get([task])
     assert view is not None
     assert (view.state, view.attempt) == (State.QUEUED, 0)
+
+
+async def test_what_a_wait_expects_is_shown_with_it(store: Store) -> None:
+    task = await submit(store)
+    ada = await open_session(store)
+    wait = replace(wait_for("approved"), schema='{"type":"boolean"}')
+    await park(store, (await claim_one(store, ada)).lease, wait)
+
+    (shown,) = (await steps_of(store, task)).waits
+
+    assert shown.schema == '{"type":"boolean"}'
+
+
+async def test_a_task_is_parked_while_it_waits_and_not_when_it_is_due_or_tried_again(
+    store: Store, clock: ManualClock
+) -> None:
+    task = await submit(store)
+    ada = await open_session(store)
+
+    async def is_waiting() -> tuple[bool, bool]:
+        (view,) = await store.queries.get([task])
+        assert view is not None
+        return view.is_parked, view.is_waiting(clock.now())
+
+    assert await is_waiting() == (False, False)
+    await park(store, (await claim_one(store, ada)).lease, wait_for("approved"), sleep("nap", 1000))
+    assert await is_waiting() == (True, True)
+    clock.advance(2)
+    assert await is_waiting() == (True, False)
+    lease = (await claim_one(store, ada)).lease
+    assert await is_waiting() == (False, False)
+    await settle(store, lease, Act.BACK_OFF, due_at=Instant(clock.now() + 60_000))
+    assert await is_waiting() == (False, False)

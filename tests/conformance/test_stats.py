@@ -1,5 +1,7 @@
 from collections import Counter
 
+from msgspec.structs import replace
+
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.state import Act
 from drumline.core.stats import MINUTE, STEPS, CountedEvents, Measure, StatsRange
@@ -164,3 +166,25 @@ async def test_totals_go_on_growing_when_the_figures_of_a_time_are_dropped(store
     assert completed == {"mail": 2, "reports": 1}
     assert ran == {"mail": 5000, "reports": 2500}
     assert (await counted(store, clock))[Measure.COMPLETED] == 0, "the charts have forgotten"
+
+
+async def test_durations_are_counted_name_by_name_within_a_tenant(store: Store, clock: ManualClock) -> None:
+    for name, tenant in (("a", "red"), ("b", "red"), ("b", "blue"), ("c", "red")):
+        await submit(store, name, tenant=tenant)
+    clock.advance(3)
+    tasks = await claim(store, await open_session(store, "a", "b", "c"), "a", "b", "c", limit=4)
+    clock.advance(0.07)
+    await store.settle([Settlement(lease=task.lease, act=Act.COMPLETE) for task in tasks])
+    await counted(store, clock)
+    now = clock.now()
+    stretch = StatsRange(since=Instant(now - MINUTE * 20), until=Instant(now + 1), step=STEPS[1])
+
+    every = await store.stats.read_durations(["a", "b"], stretch)
+    of_red = await store.stats.read_durations(["b", "unknown"], replace(stretch, tenant="red"))
+
+    assert Counter({(each.name, each.measure, each.duration): each.count for each in every}) == {
+        ("a", Measure.WAIT, 11): 1, ("a", Measure.RUN, 6): 1, ("b", Measure.WAIT, 11): 2, ("b", Measure.RUN, 6): 2,
+    }  # fmt: skip
+    assert Counter({(each.name, each.measure): each.count for each in of_red}) == {
+        ("b", Measure.WAIT): 1, ("b", Measure.RUN): 1,
+    }  # fmt: skip

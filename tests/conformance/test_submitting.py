@@ -1,4 +1,7 @@
 import asyncio
+from typing import Any
+
+import pytest
 
 from drumline.core.clock import ManualClock
 from drumline.core.errors import KeyReused
@@ -106,3 +109,25 @@ async def test_the_same_key_at_the_same_instant_makes_one_task(store: Store) -> 
     assert len(ids) == 1
     assert sum(first.created for first, _ in answers if isinstance(first, Submitted)) == 1
     assert all(isinstance(own, Submitted) and own.created for _, own in answers)
+
+
+@pytest.mark.parametrize(
+    "differing",
+    [{}, {"priority": 5}, {"queue": "mail"}, {"tags": ("red",)}, {"delay": 60}, {"idempotency_key": "k"}],
+    ids=lambda fields: next(iter(fields), "nothing"),
+)
+async def test_a_list_is_stored_the_same_whether_its_tasks_are_alike_or_not(
+    store: Store, clock: ManualClock, differing: dict[str, Any]
+) -> None:
+    given = [{"payload": {"n": 1}}, {"payload": {"n": 2}}, {"payload": {"n": 3}, **differing}]
+    tasks = [accepted(**fields) for fields in given]
+
+    await store.submit(tasks)
+
+    for task, fields in zip(tasks, given, strict=True):
+        (view,) = await store.queries.get([task.id])
+        assert view is not None
+        assert (view.lane, view.payload) == (task.lane, request(payload=fields["payload"]).payload)
+        assert view.options.tags == fields.get("tags", ())
+        assert view.due_at == clock.now() + 1000 * fields.get("delay", 0)
+        assert (view.state, view.epoch, view.attempt) == (State.QUEUED, 0, 0)

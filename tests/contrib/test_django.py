@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -223,3 +224,19 @@ def test_a_backend_of_another_kind_has_no_worker(site: Any) -> None:
         pytest.raises(CommandError, match="not a backend of Drumline"),
     ):
         call_command("drumline_worker")
+
+
+def test_the_worker_names_the_backends_that_need_other_workers(site: Any) -> None:
+    from django.core.management import CommandError, call_command
+    from django.test import override_settings
+
+    entry = {"BACKEND": "drumline.contrib.django.backend.DrumlineBackend", "OPTIONS": {"url": "nowhere"}}
+    told = StringIO()
+
+    with (
+        override_settings(TASKS={"default": entry, "reports": entry}),
+        pytest.raises(CommandError, match="url: must start with http"),
+    ):
+        call_command("drumline_worker", stderr=told)
+
+    assert "runs the tasks of TASKS['default']; start others for: --backend reports" in told.getvalue()

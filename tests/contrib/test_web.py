@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from drumline import Drumline, DrumlineError, Unavailable
 from drumline.contrib.asgi import answer_error, dependency, lifespan
+from drumline.testing import simulated
 
 ORDER = 7
 NO_TASK = "01890000-0000-7000-8000-000000000000"
@@ -82,6 +83,17 @@ async def test_the_example_with_fastapi_submits_and_reads(fastapi_shop: Any) -> 
 
 async def test_the_example_with_litestar_submits_and_reads(litestar_shop: Any) -> None:
     await invoice(litestar_shop, lambda web: web.lifespan())
+
+
+def test_a_web_application_is_tested_in_a_world(fastapi_shop: Any) -> None:
+    testclient = pytest.importorskip("starlette.testclient")
+
+    with simulated(fastapi_shop.app) as world, testclient.TestClient(fastapi_shop.web) as client:
+        task = client.post(f"/orders/{ORDER}/invoice").json()["task"]
+        answer = client.get(f"/invoices/{task}")
+
+        assert world.submitted(fastapi_shop.write_invoice, ORDER).id == task
+    assert answer.json() == {"text": "invoice of order 7"}
 
 
 async def test_errors_of_drumline_are_answered(fastapi_shop: Any) -> None:

@@ -84,3 +84,69 @@ def test_three_charsets_are_read_and_all_others_are_utf_8(type_: str, text: str)
 @pytest.mark.parametrize("charset", ["punycode", "idna", "utf-7", "unicode_escape", "hex", "zlib", "rot13"])
 def test_no_charset_takes_long(charset: str) -> None:
     within(0.5, lambda: text_of(b"a-" * 32_000, f"text/plain; charset={charset}"))
+
+
+def test_a_refusal_names_the_header_and_what_is_read() -> None:
+    with pytest.raises(Invalid) as refused:
+        BodyDecoder(" BR ", most=1)
+
+    assert str(refused.value) == "Content-Encoding: is 'br'; gzip, deflate and identity are read"
+    with pytest.raises(Invalid) as refused:
+        BodyDecoder("x" * 101, most=1)
+    assert str(refused.value) == f"Content-Encoding: is {'x' * 100!r}; gzip, deflate and identity are read"
+
+
+@pytest.mark.parametrize("encoding", [None, "gzip"])
+def test_exactly_as_much_as_is_kept_is_not_cut(encoding: str | None) -> None:
+    def fed(count: int, most: int) -> tuple[bytes, bool]:
+        data = b"x" * count
+        decoder = BodyDecoder(encoding, most=most)
+        decoder.feed(data if encoding is None else gzip.compress(data, mtime=0))
+        return decoder.body, decoder.is_cut
+
+    assert fed(9, 9) == (b"x" * 9, False)
+    assert fed(10, 9) == (b"x" * 9, True)
+    assert fed(0, 9) == (b"", False)
+
+
+def test_a_body_that_was_cut_stays_cut() -> None:
+    decoder = BodyDecoder(None, most=2)
+
+    for piece in (b"ab", b"c", b""):
+        decoder.feed(piece)
+
+    assert (decoder.body, decoder.is_cut) == (b"ab", True)
+
+
+def test_what_follows_a_compressed_body_is_left_out() -> None:
+    decoder = BodyDecoder("gzip", most=100)
+
+    decoder.feed(gzip.compress(b"whole", mtime=0))
+    decoder.feed(b"more")
+
+    assert (decoder.body, decoder.is_cut) == (b"whole", False)
+
+
+def test_deflate_that_breaks_off_in_the_middle_is_refused_with_its_field() -> None:
+    stored = zlib.compress(bytes(1000), level=0)
+    decoder = BodyDecoder("deflate", most=100_000)
+    decoder.feed(stored[:-4])
+
+    with pytest.raises(Invalid) as refused:
+        decoder.feed(b"\xff" * 4)
+
+    assert str(refused.value).startswith("body: cannot be decompressed: Error ")
+    with pytest.raises(Invalid, match=r"^body: cannot be decompressed: Error "):
+        BodyDecoder("deflate", most=100).feed(b"plain text")
+
+
+@pytest.mark.parametrize("name", ["utf8", "iso8859-1", "latin-1", "latin1", "ascii", "LATIN-1"])
+def test_charsets_are_known_by_their_other_names(name: str) -> None:
+    expected = {"utf8": "é", "ascii": "\ufffd\ufffd"}.get(name, "Ã©")
+
+    assert text_of("é".encode(), f"text/plain; CharSet='{name}' ; x=y") == expected
+
+
+def test_a_charset_far_into_the_type_is_not_looked_for() -> None:
+    assert text_of("é".encode(), "x" * 985 + "charset=latin-1") == "Ã©"
+    assert text_of("é".encode(), "x" * 986 + "charset=latin-1") == "é"

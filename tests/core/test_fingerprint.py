@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drumline.core.fingerprint import LENGTH, fingerprint, fold, innermost_frame
+from drumline.core.fingerprint import LENGTH, fingerprint, fold, innermost_frame, is_fingerprint
 from drumline.core.outcome import ErrorInfo
+from drumline.core.shorten import shorten
 
 TRACEBACK = """Traceback (most recent call last):
   File "/srv/shop/tasks.py", line {line}, in charge
@@ -196,3 +197,136 @@ def test_no_text_of_apostrophes_takes_long(piece: str) -> None:
     begun = time.process_time()
     fold(piece * 100_000)
     assert time.process_time() - begun < 1
+
+
+RAISED = """Traceback (most recent call last):
+  File "/srv/shop/tasks.py", line 12, in charge
+    raise {statement}
+{kind}: {message}
+"""
+
+
+def raised(statement: str, message: str, kind: str = "LookupError") -> str:
+    return of(message, kind, RAISED.format(statement=statement, kind=kind, message=message))
+
+
+def test_words_that_the_raising_statement_fills_in_do_not_split_a_group() -> None:
+    statement = 'LookupError(f"no customer {name} in {city}")'
+
+    assert raised(statement, "no customer Ada in London") == raised(statement, "no customer Grace Hopper in New York")
+    assert raised(statement, "no customer Ada in London") != raised(
+        'LookupError(f"no customer {name} left")', "no customer Ada left"
+    )
+    text = RAISED.format(statement=statement, kind="LookupError", message="no customer Ada in London")
+    shown = fingerprint(ErrorInfo("LookupError", "no customer Ada in London", text)).message
+    assert shown == "no customer <name> in <city>"
+    percent = 'LookupError("no customer %s" % name)'
+    assert raised(percent, "no customer Ada") == raised(percent, "no customer Grace")
+
+
+@pytest.mark.parametrize(
+    "statement", ["LookupError(reason)", 'LookupError(f"{reason}")', 'LookupError("never said", reason)', "error"]
+)
+def test_a_statement_that_did_not_write_the_message_leaves_it_to_tell_causes_apart(statement: str) -> None:
+    assert raised(statement, "card refused") != raised(statement, "card expired")
+
+
+def chained(first: str, order: str) -> ErrorInfo:
+    began = f"{RAISED.format(statement='first', kind='shop.Refused', message=first)}"
+    message = f"order {order} not paid"
+    ended = RAISED.format(statement='PaymentFailed(f"order {order} not paid") from error', kind="x", message=message)
+    link = "\nThe above exception was the direct cause of the following exception:\n\n"
+    return ErrorInfo("PaymentFailed", message, f"{began}{link}{ended}")
+
+
+def test_the_first_error_of_a_chain_tells_causes_apart() -> None:
+    declined, again = fingerprint(chained("card declined", "A")), fingerprint(chained("card declined", "B"))
+    expired = fingerprint(chained("card expired", "A"))
+
+    assert declined.text == again.text != expired.text
+    assert declined.message == "order <order> not paid, caused by Refused: card declined"
+
+
+def test_999_failures_of_3_causes_are_3_groups() -> None:
+    names = [f"{first} {last}" for first in ("Ada", "Bob", "Eve") for last in string.ascii_letters[:37] * 3]
+    groups = {
+        raised('LookupError(f"no customer {name}")', f"no customer {name}") for name in names
+    } | {fingerprint(chained(f"card of {place} refused", name)).text for place, name in enumerate(names)} | {
+        of(f"order {place} was taken by 'worker {name}'", "Conflict") for place, name in enumerate(names)
+    }  # fmt: skip
+
+    assert len(names) * 3 == 999
+    assert len(groups) == 3
+
+
+def test_an_event_with_a_shortened_traceback_has_the_fingerprint_of_its_dead_letter() -> None:
+    whole = chained("card declined", "A")
+    frame = '  File "/usr/lib/python3.12/x.py", line 1, in deeper\n    deeper()\n'
+    long = ErrorInfo(whole.kind, whole.message, whole.traceback.replace("Traceback", f"{frame * 300}Traceback", 2))
+
+    assert fingerprint(long) == fingerprint(ErrorInfo(long.kind, long.message, shorten(long.traceback, 8000)))
+
+
+@pytest.mark.parametrize(
+    ("message", "folded"),
+    [
+        ("order A1B2C3D4 is gone", "order <id> is gone"),
+        ("order A1B2C3D is gone", "order A<n>B<n>C<n>D is gone"),
+        ("host web12 is gone", "host web<n> is gone"),
+        ("host webserver12 is gone", "host webserver<n> is gone"),
+        ("at deadbeef1 now", "at <id> now"),
+        (f"host w{'x' * 62}1 is gone", f"host w{'x' * 62}<n> is gone"),
+        (f"host w{'x' * 63}1 is gone", "host <id> is gone"),
+        ("number 0xdeadbeef", "number <hex>"),
+        ("number 12ab34cd", "number <hex>"),
+        ("number 12xyz99zz", "number <id>"),
+        ("took 12.5ms", "took <n>ms"),
+        ("exit code 12345", "exit code 12345"),
+        ("exit code 123456", "exit code <n>"),
+        ("got error code: 42", "got error code: 42"),
+        ("get https://ada:pw@host12.example/a?b://c failed", "get https://host<n>.example/<path> failed"),
+        ("get https://example.org/a/b?x=1#y failed", "get https://example.org/<path> failed"),
+    ],
+)
+def test_what_varies_is_replaced_by_its_kind(message: str, folded: str) -> None:
+    assert fold(message) == folded
+
+
+def test_of_a_long_message_the_beginning_and_the_end_are_read() -> None:
+    assert fold("a" * 1000) == "a" * 1000
+    assert fold("a" * 700 + "b" + "c" * 300) == "a" * 700 + " … " + "c" * 300
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [("0" * LENGTH, True), ("0" * (LENGTH - 1), False), ("0" * (LENGTH + 1), False), ("g" * LENGTH, False)],
+)
+def test_a_fingerprint_is_known_by_its_digits(text: str, is_one: bool) -> None:
+    assert is_fingerprint(text) is is_one
+
+
+def test_the_last_error_of_a_chain_counts_as_well_as_the_first() -> None:
+    link = "\nThe above exception was the direct cause of the following exception:\n\n"
+    begin = TRACEBACK.format(line=1, message="gone")
+    one = fingerprint(ErrorInfo("A", "one thing", begin + link + "A: one thing"))
+    other = fingerprint(ErrorInfo("A", "other thing", begin + link + "A: other thing"))
+    assert one.message == "one thing, caused by ValueError: gone"
+    assert one.text != other.text
+    silent = begin.replace("ValueError: gone", "ValueError")
+    assert fingerprint(ErrorInfo("A", "one", silent + link + "A: one")).message == "one, caused by ValueError"
+
+
+def test_an_error_with_half_a_character_has_a_fingerprint() -> None:
+    assert is_fingerprint(of("half \ud800 a character"))
+
+
+def test_the_innermost_frame_of_own_code_is_found_above_libraries() -> None:
+    frames = "".join(
+        f'  File "{path}", line 1, in {name}\n'
+        for path, name in [
+            ("/srv/shop/a.py", "first"), ("/srv/shop/b.py", "second"), ("/x/site-packages/c.py", "third"),
+            ("/x/site-packages/d.py", "fourth"),
+        ]
+    )  # fmt: skip
+    assert innermost_frame(frames) == "b.py:second"
+    assert innermost_frame(frames[frames.index("/x/") - 8 :]) == "d.py:fourth"

@@ -1,14 +1,18 @@
 """Flow limits: what they are about, whose key a task has, and who is chosen."""
 
+from hashlib import sha256
+
 import pytest
 
 from drumline.core.clock import Instant
+from drumline.core.errors import Invalid
 from drumline.core.fair_shares import STEP, Share
 from drumline.core.flow import (
     NOTHING_USED,
     Candidate,
     FlowLimit,
     LimitRequest,
+    LimitUse,
     Slots,
     Use,
     accept_limit,
@@ -22,6 +26,8 @@ from drumline.core.ids import TaskId
 from drumline.core.names import LONGEST_NAME
 from drumline.core.task import DEFAULT_OPTIONS, Lane, TaskOptions
 
+QUEUE_SYNTAX = "must be letters, digits and _ . : @ - only, and start with a letter or digit"
+KEY_SYNTAX = 'must be "limit_key", or a path into the payload such as "payload.customer.id"'
 LANE = Lane("acme", "mail", "send", 0)
 
 
@@ -133,3 +139,137 @@ def test_no_more_are_chosen_than_are_wanted_and_by_shares() -> None:
     chosen = choose(waiting, {(1, 0): 5}, 2, [Share("acme", 3 * STEP)])
 
     assert [each.task for each in chosen] == ["t9", "t0"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "error"),
+    [
+        (LimitRequest(max_concurrent=1), "queue: must be given, or task, or both: a limit is about one of them"),
+        (LimitRequest(queue="mail"), "max_concurrent: must be given, or rate, or both"),
+        (LimitRequest(queue="mail", max_concurrent=0), "max_concurrent: must be from 1 to 10,000"),
+        (LimitRequest(queue="mail", max_concurrent=10_001), "max_concurrent: must be from 1 to 10,000"),
+        (LimitRequest(queue="a b", rate="1/s"), f"queue: {QUEUE_SYNTAX}"),
+        (LimitRequest(task=" ", rate="1/s"), "task: must not be blank"),
+        (
+            LimitRequest(task="t", rate="unlimited"),
+            'rate: must be a rate such as "50/s"; leave it out where there is none',
+        ),
+        (LimitRequest(task="t", rate="10001/d"), "rate: must be at most 10,000 starts; give a shorter period"),
+        (LimitRequest(task="t", rate="1/s", key=""), "key: must not be blank"),
+        (LimitRequest(task="t", rate="1/s", key="x" * 256), "key: must be at most 255 characters"),
+        (LimitRequest(task="t", rate="1/s", key="id"), f"key: {KEY_SYNTAX}"),
+        (LimitRequest(task="t", rate="1/s", key="payload."), f"key: {KEY_SYNTAX}"),
+        (LimitRequest(task="t", rate="1/s", key="payload.a..b"), f"key: {KEY_SYNTAX}"),
+        (LimitRequest(task="t", rate="1/s", key="other.id"), f"key: {KEY_SYNTAX}"),
+    ],
+)
+def test_a_limit_that_is_refused_names_its_field_and_the_reason(request_: LimitRequest, error: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        accept_limit("few", request_, tenant="acme")
+
+    assert str(refused.value) == error
+
+
+def test_the_name_of_a_limit_is_part_of_addresses() -> None:
+    with pytest.raises(Invalid) as refused:
+        accept_limit("a b", LimitRequest(queue="mail", rate="1/s"), tenant="acme")
+
+    assert str(refused.value) == f"name: {QUEUE_SYNTAX}"
+
+
+def test_a_limit_is_stored_as_it_was_asked_for() -> None:
+    asked = LimitRequest(queue="mail", task="send", max_concurrent=10_000, rate="10000/2m", key="payload.customer.id")
+
+    assert accept_limit("few", asked, tenant="acme") == limit(
+        queue="mail",
+        task="send",
+        max_concurrent=10_000,
+        rate=10_000,
+        period_ms=120_000,
+        keyed_by="payload.customer.id",
+    )
+    assert accept_limit("few", LimitRequest(queue="mail", max_concurrent=1), tenant="acme") == limit(
+        queue="mail", max_concurrent=1
+    )
+    assert accept_limit("few", LimitRequest(task="send", rate="1/s", key="limit_key"), tenant="acme") == limit(
+        task="send", rate=1, period_ms=1000, keyed_by="limit_key"
+    )
+
+
+def test_a_limit_about_any_task_or_queue_may_concern_every_worker_of_its_tenant() -> None:
+    assert limit(queue="mail").may_concern(("mail",), ("anything",), None)
+    assert limit(task="send").may_concern(("anything",), ("send",), "acme")
+    assert limit(queue="mail").may_concern((), (), "acme")
+
+
+def test_tasks_count_by_their_key_only_where_the_limit_has_one() -> None:
+    assert limit(queue="mail", id=3, keyed_by="limit_key").slots(7) == (3, 7)
+    assert limit(queue="mail", id=3).slots(7) == (3, 0)
+
+
+def test_a_rate_is_told_only_where_it_is_whole() -> None:
+    assert limit(rate=5, period_ms=1000).rate_text == "5/1s"
+    assert limit(rate=5).rate_text is None
+    assert limit(period_ms=1000).rate_text is None
+
+
+def test_the_numbers_of_a_share_hold_where_there_is_one() -> None:
+    whole, share = limit(max_concurrent=9), limit(max_concurrent=3)
+
+    assert LimitUse(limit=whole, key=None, use=NOTHING_USED).here is whole
+    assert LimitUse(limit=whole, key=None, use=NOTHING_USED, share=share).here is share
+
+
+def test_a_limit_is_no_rival_of_one_of_another_tenant_or_with_the_same_key() -> None:
+    mine = limit(task="send", keyed_by="limit_key")
+    elsewhere = FlowLimit(tenant="bolt", name="other", task="send", keyed_by="payload.id")
+    rival = limit("last", task="send", keyed_by="payload.id")
+
+    assert rival_of(mine, [elsewhere]) is None
+    assert rival_of(mine, [limit("other", task="send", keyed_by="limit_key")]) is None
+    assert rival_of(mine, [elsewhere, limit("other", task="send"), rival]) is rival
+    assert rival_of(limit(queue="mail", keyed_by="limit_key"), [limit("o", queue="web", keyed_by="payload.id")]) is None
+
+
+def test_without_bounds_as_many_may_start_as_ever() -> None:
+    assert room_in(limit(), Use(5, 5, Instant(1))) == 10_000
+    assert room_in(limit(max_concurrent=3), Use(1, 99, Instant(1))) == 2
+    assert room_in(limit(rate=3, period_ms=1), Use(99, 1, Instant(1))) == 2
+    assert room_in(limit(rate=3, period_ms=1), Use(0, 7, Instant(1))) == 0
+
+
+def test_a_rate_that_is_not_used_up_or_not_known_frees_nothing() -> None:
+    assert free_at(limit(rate=2, period_ms=1000), Use(0, 2)) is None
+    assert free_at(limit(rate=2), Use(0, 2, Instant(5))) is None
+    assert free_at(limit(period_ms=1000), Use(0, 2, Instant(5))) is None
+    assert free_at(limit(rate=2, period_ms=1000), Use(0, 3, Instant(5))) == 1005
+
+
+def test_a_key_of_the_greatest_length_is_kept_and_a_longer_one_is_a_digest() -> None:
+    kept, longer = "x" * LONGEST_NAME, "x" * (LONGEST_NAME + 1)
+
+    assert key_of("payload.id", b'{"id": "%s"}' % kept.encode(), DEFAULT_OPTIONS) == kept
+    assert (
+        key_of("payload.id", b'{"id": "%s"}' % longer.encode(), DEFAULT_OPTIONS) == sha256(longer.encode()).hexdigest()
+    )
+    assert key_of("payload.id", b'{"id": "a\\u0000b"}', DEFAULT_OPTIONS) == "ab"
+    assert key_of("payload.id", b'{"id": 1.5}', DEFAULT_OPTIONS) == "1.5"
+    assert key_of("payload.id", b'{"id": [1]}', DEFAULT_OPTIONS) == ""
+
+
+def test_the_best_score_comes_first_and_then_the_oldest_id() -> None:
+    late, early = candidate(1, (1, 0), due_at=9), candidate(3, (1, 0), due_at=5)
+    same = candidate(2, (1, 0), due_at=5)
+
+    chosen = choose([late, early, same], {(1, 0): 9}, 9, ())
+
+    assert [each.task for each in chosen] == ["t2", "t3", "t1"]
+
+
+def test_what_is_chosen_takes_room_and_what_is_unknown_has_none() -> None:
+    waiting = [candidate(1, (1, 0)), candidate(2, (1, 0)), candidate(3, (1, 0)), candidate(4, (9, 9)), candidate(5)]
+
+    chosen = choose(waiting, {(1, 0): 2}, 9, ())
+
+    assert [each.task for each in chosen] == ["t1", "t2", "t5"]
+    assert choose(waiting, {(1, 0): 2}, 0, ()) == []

@@ -22,6 +22,23 @@ def test_a_pattern_matches_what_the_regular_expression_of_it_does(pattern: str, 
     assert Globs([pattern]).match(text) is (re.fullmatch(expression, text, re.DOTALL) is not None)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text", "matches"),
+    [
+        ("a*b*c", "abc", True), ("a*b*c", "axxbxxc", True), ("a*b*c", "ac", False), ("a*b*c", "axc", False),
+        ("a*bb*bb*c", "abbc", False), ("a*bb*bb*c", "abbbc", False), ("a*bb*bb*c", "abbbbc", True),
+        ("*ab*ab*", "abab", True), ("*ab*ab*", "aba", False), ("*ab*ba*", "aba", False), ("*ab*ba*", "abxba", True),
+        ("a*bc*c", "abc", False), ("a*bc*c", "abcc", True), ("*x*y*", "yx", False), ("*x*y*", "yxy", True),
+        ("a**c", "abc", True), ("*", "", True), ("a", "a", True), ("a", "ab", False), ("*b*", "abxbx", True),
+        ("*a*b*c*", "cabxcb", True), ("a*b*", "ba", False),
+    ],
+)  # fmt: skip
+def test_parts_between_stars_are_found_in_their_order_and_do_not_overlap(
+    pattern: str, text: str, matches: bool
+) -> None:
+    assert Globs([pattern]).match(text) is matches
+
+
 def test_prefix_and_suffix_may_not_overlap() -> None:
     assert [Globs(["aba*aba"]).match(text) for text in ("aba", "ababa", "abaaba", "abaxaba")] == [
         False, False, True, True,

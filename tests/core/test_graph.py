@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drumline.core.errors import Invalid
-from drumline.core.graph import check_graph, critical_path, find_cycle, layers
+from drumline.core.graph import MOST_NAMED, check_graph, critical_path, find_cycle, last_keys, layers
 
 DIAMOND = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c")}
 
@@ -141,3 +141,47 @@ def test_a_graph_that_is_too_dense_is_refused() -> None:
         check_graph(needs, most=100, most_edges=399)
 
     assert (refused.value.field, refused.value.code) == ("tasks", "too_many")
+
+
+@pytest.mark.parametrize(
+    ("needs", "message"),
+    [
+        ({}, "must have at least one task"),
+        ({"a": ("a",)}, "is the task itself"),
+        ({"first": (), "b": ("frist",)}, "there is no task 'frist' in this job; did you mean first?"),
+        ({"a": (), "b": ("a", "a")}, "names 'a' twice"),
+    ],
+)
+def test_what_is_wrong_with_a_graph_is_told(needs: dict[str, tuple[str, ...]], message: str) -> None:
+    assert refusal(needs).message == message
+
+
+@pytest.mark.parametrize(
+    ("needs", "aside", "last"),
+    [
+        (DIAMOND, (), ("d",)),
+        ({"a": (), "b": ()}, (), ("a", "b")),
+        (DIAMOND, ("d",), ("b", "c")),
+        ({"a": (), "b": ("a",)}, ("a", "b"), ("b",)),
+        ({}, (), ()),
+    ],
+)
+def test_a_run_is_for_what_no_other_task_needs(
+    needs: dict[str, tuple[str, ...]], aside: tuple[str, ...], last: tuple[str, ...]
+) -> None:
+    assert last_keys(needs, aside) == last
+
+
+def test_what_has_no_duration_takes_no_time() -> None:
+    found = critical_path(DIAMOND, {"a": 2.0, "c": 3.0})
+    assert (found.length, found.slack) == (5.0, {"a": 0.0, "b": 3.0, "c": 0.0, "d": 0.0})
+    assert critical_path({}, {}).length == 0.0
+
+
+@pytest.mark.parametrize("more", [0, 3])
+def test_a_long_cycle_is_drawn_in_part(more: int) -> None:
+    keys = [f"k{number}" for number in range(MOST_NAMED + more)]
+    message = refusal({key: (keys[place - 1],) for place, key in enumerate(keys)}).message
+    half = MOST_NAMED // 2
+    drawn = [*keys[:half], "(3 more)", *keys[-half:]] if more else keys
+    assert message.endswith(" → ".join([*drawn, keys[0]]))

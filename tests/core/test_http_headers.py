@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from drumline.core.errors import Invalid
-from drumline.core.http_headers import FRAMING
+from drumline.core.http_headers import FRAMING, check_given_headers, check_header, signs_in_connection
 from drumline.core.ids import TaskId
 from drumline.core.task import TaskRequest, accept
 from drumline.worker.executors.http import HttpPayload, _check
@@ -42,3 +42,47 @@ def test_other_headers_and_values_that_are_filled_in_later_are_accepted() -> Non
     submit({"Accept": "text/plain", "Authorization": {"$secret": "token"}, "X-Id": {"$result": "first"}})
     submit("these are no headers, which the worker will say")
     submit({"Host": "x"}, name="another name")
+
+
+def test_a_refusal_names_the_header() -> None:
+    with pytest.raises(Invalid) as refused:
+        check_header("a b" + "x" * 200, "c", field="mine")
+    assert str(refused.value) == (f"mine.a b{'x' * 97}: must be a header's name and one line of printable text")
+    with pytest.raises(Invalid) as refused:
+        check_header("HOST", "c", field="mine")
+    assert str(refused.value) == "mine.host: is not for a task to set: the URL, the body and the client say it"
+
+
+def test_the_headers_of_a_payload_are_looked_at_one_by_one() -> None:
+    with pytest.raises(Invalid) as refused:
+        check_given_headers({"headers": {"Accept": "x", "Te": "y"}})
+
+    assert str(refused.value) == "payload.headers.te: is not for a task to set: the URL, the body and the client say it"
+    others: tuple[object, ...] = (None, [], "x", {}, {"headers": None}, {"headers": [1]}, {"other": {"te": "y"}})
+    for payload in others:
+        check_given_headers(payload)
+
+
+def test_a_value_may_have_tabs_and_a_name_a_bounded_length() -> None:
+    check_header("x" * 256, "a\tb ~", field="mine")
+    check_header("!#$%&'*+-.^_`|~0Az", "", field="mine")
+    with pytest.raises(Invalid):
+        check_header("x" * 257, "", field="mine")
+
+
+@pytest.mark.parametrize(
+    ("headers", "is_so"),
+    [
+        ({}, False),
+        ({"X": "NTLM abc"}, False),
+        ({"Authorization": "NTLM abc"}, True),
+        ({"x": "y", "AUTHORIZATION": " Negotiate abc"}, True),
+        ({"authorization": "Bearer abc"}, False),
+        ({"authorization": "  BASIC abc"}, False),
+        ({"authorization": "Digest"}, False),
+        ({"authorization": "bearerabc"}, True),
+        ({"authorization": ""}, True),
+    ],
+)
+def test_only_what_holds_for_one_request_leaves_the_connection_alone(headers: dict[str, str], is_so: bool) -> None:
+    assert signs_in_connection(headers) is is_so

@@ -88,3 +88,27 @@ def test_two_ends_one_after_the_other_lead_to_the_same_as_both_at_once(
     two = after({B: second}, {C: waits(B, run_if=run_if, pending=pending, bad=bad)})
 
     assert (C in two.released, C in two.skipped) == (C in at_once.released, C in at_once.skipped)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from([C, D, TaskId("e")]),
+        st.builds(
+            waits,
+            st.sampled_from([A, B]),
+            st.sampled_from([TaskId("x"), TaskId("y")]),
+            run_if=st.sampled_from([RunIf.ALL_SUCCEEDED, RunIf.ALL_DONE]),
+            pending=st.integers(1, 3),
+        ),
+    ),
+)
+def test_where_nothing_can_be_skipped_counting_gives_what_the_rules_give(waiting: dict[TaskId, Waiting]) -> None:
+    ended = {A: State.COMPLETED, B: State.COMPLETED}
+    alarm = {
+        TaskId("z"): waits(TaskId("y"), run_if=RunIf.ANY_FAILED)
+    }  # of a task that has not ended: the rules are asked
+
+    counted, by_rules = after(ended, waiting), after(ended, waiting | alarm)
+
+    assert sorted(counted.released) == sorted(by_rules.released)
+    assert (counted.counted, counted.skipped) == (by_rules.counted, {})

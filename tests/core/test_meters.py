@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 from drumline.core.clock import ManualClock
 from drumline.core.liveness import Liveness
 from drumline.core.meters import BoundedLabels, Counter, Gauge, Histogram
@@ -173,3 +176,36 @@ def test_an_activity_that_is_stuck_for_one_shard_is_found_though_it_goes_on_for_
 
     assert metrics.liveness.stuck() == {"reap of pg2": 11}
     assert values_of(metrics, "drumline_activity_idle_seconds") == {("reap", "main"): 0, ("reap", "pg2"): 11}
+
+
+METRICS_PAGE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
+ROW = re.compile(r"^\| `(drumline_\w+)` \| (\w+) \| (.*?) \| (.*) \|$", re.MULTILINE)
+
+
+def test_every_metric_is_reported_as_the_reference_describes_it() -> None:
+    described = {
+        (name, kind, tuple(re.findall(r"`(\w+)`", labels)), text)
+        for name, kind, labels, text in ROW.findall(METRICS_PAGE.read_text(encoding="utf-8"))
+    }
+    assert {(each.name, each.kind, each.labels, each.help) for each in Metrics().families()} == described
+
+
+def test_the_metrics_of_the_installation_are_those_that_schedulers_count_and_take_stock_of() -> None:
+    names = {each.name for each in Metrics().installation_families()}
+    assert len(names) == 18
+    assert names < {each.name for each in Metrics().families()}
+    assert {"drumline_tasks_failed_total", "drumline_queue_tasks", "drumline_outbox_rows"} < names
+
+
+def test_the_clock_of_a_process_is_that_of_its_activities() -> None:
+    clock = ManualClock()
+    metrics = Metrics(clock)
+    metrics.liveness.expect("reap", within=10)
+    clock.advance(5)
+    assert values_of(metrics, "drumline_activity_idle_seconds") == {("reap", "main"): 5}
+
+
+def test_values_that_change_all_the_time_are_set_before_they_are_read() -> None:
+    metrics = Metrics()
+    metrics.before_reading.append(lambda: metrics.config_version.set(7))
+    assert values_of(metrics, "drumline_config_version") == {(): 7}

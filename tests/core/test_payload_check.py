@@ -8,10 +8,17 @@ from typing import Any, Literal
 
 import pytest
 
+from drumline.core import payload_check
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid
 from drumline.core.payload_check import MOST_NODES, CompiledSchemas, PayloadCheck
 from drumline.sdk.definition import define
+
+
+@pytest.fixture(autouse=True)
+def _nothing_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each test compile its schemas anew."""
+    monkeypatch.setattr(payload_check, "COMPILED", CompiledSchemas())
 
 
 class Size(Enum):

@@ -80,7 +80,10 @@ def test_the_message_is_the_detail_or_the_title_without_its_field(fields: dict[s
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (b" <html>bad gateway\xff ", "the server answered 502: <html>bad gateway\ufffd"),
+        (
+            b" <html>bad gateway\xff ",
+            "the server answered 502: a web page (bad gateway\ufffd); check the address, and any proxy before it",
+        ),
         (b"", "the server answered 502"),
         (b"  \n", "the server answered 502"),
         (b"x" * 300, "the server answered 502: " + "x" * 200),

@@ -32,7 +32,7 @@ def test_rates_are_understood(text: str, rate: Rate | None) -> None:
         ("1000000001/s", r"^must allow from 1 to 1,000,000,000 requests$"),
         ("1/999ms", r"^must be over a second to a day$"),
         ("1/86401s", r"^must be over a second to a day$"),
-        ("1/x", r'^must be seconds, or a text such as "1h30m" or "PT1H30M"$'),
+        ("1/x", r'^must be seconds, or a text such as "1h30m" \(w, d, h, m, s, ms\) or "PT1H30M"$'),
     ],
 )
 def test_other_rates_are_refused_by_field(text: str, reason: str) -> None:

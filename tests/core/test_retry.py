@@ -102,9 +102,9 @@ def test_another_expiry_is_refused(text: str) -> None:
         (366 * 100 * 86_400 + 1, "must be at most 100 years"),
         (10**400, "must be at most 100 years"),
         (-(10**400), "must be zero or more"),
-        ("soon", 'must be seconds, or a text such as "1h30m" or "PT1H30M"'),
+        ("soon", 'must be seconds, or a text such as "1h30m" (w, d, h, m, s, ms) or "PT1H30M"'),
         ("1" * 65, "is too long for a duration"),
-        ("P", 'must be seconds, or a text such as "1h30m" or "PT1H30M"'),
+        ("P", 'must be seconds, or a text such as "1h30m" (w, d, h, m, s, ms) or "PT1H30M"'),
     ],
 )
 def test_a_duration_is_refused_with_its_reason(value: float | str, said: str) -> None:

@@ -10,7 +10,15 @@ from drumline.core.errors import Invalid
 from drumline.core.limits import DEFAULT_LIMITS
 from drumline.core.references import fill_in
 from drumline.core.secret import check_secret_name, check_secret_value
-from drumline.core.secret_references import fill_in_secrets, find_secrets
+from drumline.core.secret_references import (
+    LOOKED_THROUGH,
+    MOST_FILLED,
+    MOST_NAMES,
+    any_has_secrets,
+    fill_in_secrets,
+    find_secrets,
+    has_secrets,
+)
 from tests.harness.cost import within
 
 
@@ -111,3 +119,88 @@ def test_a_small_payload_cannot_ask_for_a_large_secret_without_end() -> None:
 
     with pytest.raises(Invalid, match="with the secrets in it"):
         fill_in_secrets(payload, {"one": "x" * 60_000})
+
+
+MARKED = Raw(b'{"a":{"$secret":"one"}}')
+PLAIN = Raw(b'{"a":1}')
+
+
+@pytest.mark.parametrize("place", [0, 1, LOOKED_THROUGH - 1, LOOKED_THROUGH, 2 * LOOKED_THROUGH + 3])
+def test_one_of_many_payloads_that_may_refer_to_secrets_is_found(place: int) -> None:
+    payloads = [PLAIN] * (2 * LOOKED_THROUGH + 4)
+    assert not any_has_secrets(payloads)
+    payloads[place] = MARKED
+    assert any_has_secrets(payloads)
+    assert any_has_secrets([MARKED])
+    assert not any_has_secrets([])
+
+
+def test_two_payloads_do_not_make_a_mark_together() -> None:
+    first, second = Raw(b'"$sec'), Raw(b'ret"')
+    assert has_secrets(bytes(first) + bytes(second))
+    assert not any_has_secrets([first, second])
+
+
+def test_a_mark_is_found_wherever_it_stands() -> None:
+    assert has_secrets(b'"$secret"')
+    assert has_secrets(b' {"$secret":1}')
+    assert not has_secrets(b'"secret"')
+
+
+def test_a_secret_more_than_there_may_be_is_refused() -> None:
+    many = [{"$secret": f"s{number}"} for number in range(MOST_NAMES)]
+    assert len(find_secrets([*many, many[0]])) == MOST_NAMES
+    with pytest.raises(Invalid) as caught:
+        find_secrets([*many, {"$secret": "one-more"}], field="tasks[1].payload")
+    assert (caught.value.field, caught.value.code) == ("tasks[1].payload", "too_many")
+    assert caught.value.message == "refers to more than 1,000 secrets"
+
+
+MISSHAPEN = (
+    'must be {"$secret": name} and nothing else but format; write {"$literal": …} around data that only looks so'
+)
+
+
+@pytest.mark.parametrize(
+    ("reference", "field", "message"),
+    [
+        (
+            {"$secret": "one", "more": 1},
+            "payload.a",
+            MISSHAPEN,
+        ),
+        (
+            {"$secret": "one", "format": "no slot"},
+            "payload.a.format",
+            "must be a text with one {} in it, where the secret goes",
+        ),
+    ],
+)
+def test_what_a_reference_must_be_is_told(reference: Any, field: str, message: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        find_secrets({"a": reference})
+    assert (caught.value.field, caught.value.message) == (field, message)
+
+
+def test_a_name_that_no_secret_can_have_is_refused_as_it_is_elsewhere() -> None:
+    with pytest.raises(Invalid) as of_name:
+        check_secret_name("no name!")
+    with pytest.raises(Invalid) as caught:
+        find_secrets({"a": {"$secret": "no name!"}})
+    assert caught.value.field == "payload.a.$secret"
+    assert (caught.value.message, caught.value.code) == (of_name.value.message, of_name.value.code)
+
+
+def test_values_fill_a_payload_up_to_a_bound() -> None:
+    half = "x" * (MOST_FILLED // 2)
+    two = [{"$secret": "one"}, {"$secret": "one"}]
+    assert len(filled(two, one=half)) == 2
+    with pytest.raises(Invalid) as caught:
+        filled([*two, {"$secret": "two"}], one=half, two="y")
+    assert (caught.value.field, caught.value.code) == ("payload", "too_large")
+    assert caught.value.message == "is more than 16,777,216 characters with the secrets in it"
+
+
+def test_data_beside_a_reference_is_looked_through() -> None:
+    payload = {"$literal": {"$secret": "data"}, "other": {"$secret": "one"}}
+    assert [found.name for found in find_secrets(payload)] == ["data", "one"]

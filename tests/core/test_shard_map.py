@@ -42,6 +42,10 @@ def test_former_holders_come_newest_first_and_each_once() -> None:
     assert MOVED.former(7) == ()
 
 
+def test_the_present_entries_are_those_of_each_slot_by_its_number() -> None:
+    assert MOVED.entries() == [MOVED.entry(slot) for slot in range(SLOTS)]
+
+
 def test_open_slots_are_those_that_a_shard_has_now() -> None:
     assert MOVED.open_slots("east") == OpenSlots((5,), {5: 3}, {5: 3000})
     assert MOVED.open_slots("west") == OpenSlots((6,), {6: 1}, {6: 500})

@@ -2,11 +2,12 @@
 
 import io
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from drumline.core.streams import LenientStream, is_terminal
+from drumline.core.streams import LenientStream, is_terminal, lenient_streams
 
 
 def test_a_reader_that_has_gone_is_no_error() -> None:
@@ -51,3 +52,74 @@ def test_what_the_encoding_lacks_is_escaped() -> None:
     lenient.write("é → \ud800\n")
 
     assert raw.getvalue() == b"\xe9 \\u2192 \\ud800\n"
+
+
+def test_what_the_encoding_lacks_is_escaped_where_the_stream_does_not_tell_its_encoding() -> None:
+    class Ascii(io.StringIO):
+        encoding = None  # type: ignore[assignment]
+
+        def write(self, text: str) -> int:
+            text.encode("ascii")
+            return super().write(text)
+
+    stream = Ascii()
+    LenientStream(stream).write("é")
+
+    assert stream.getvalue() == "\\xe9"
+
+
+def test_a_lenient_stream_tells_what_its_stream_is() -> None:
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="latin-1")
+    lenient, none = LenientStream(stream), LenientStream(None)
+
+    assert (lenient.encoding, none.encoding, LenientStream(io.StringIO()).encoding) == ("latin-1", "utf-8", "utf-8")
+    assert (lenient.errors, none.errors) == ("backslashreplace", "backslashreplace")
+    assert lenient.buffer is raw
+    with pytest.raises(AttributeError, match=r"^buffer$"):
+        _ = none.buffer
+    with pytest.raises(io.UnsupportedOperation, match=r"^fileno$"):
+        none.fileno()
+
+
+def test_a_lenient_stream_has_the_descriptor_of_its_stream(tmp_path: Path) -> None:
+    with (tmp_path / "log").open("w") as stream:
+        assert LenientStream(stream).fileno() == stream.fileno()
+
+
+def test_a_flush_reaches_the_stream() -> None:
+    raw = io.BytesIO()
+    lenient = LenientStream(io.TextIOWrapper(raw, encoding="utf-8"))
+    lenient.write("x")
+    lenient.flush()
+
+    assert raw.getvalue() == b"x"
+
+
+def test_a_terminal_is_told_apart() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    assert is_terminal(Terminal())
+    assert LenientStream(Terminal()).isatty()
+    assert not is_terminal(io.StringIO())
+    assert not is_terminal(None)
+
+
+def test_standard_streams_are_lenient_inside_the_block_and_themselves_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out, err = io.StringIO(), LenientStream(io.StringIO())
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", err)
+
+    with lenient_streams():
+        inside = [sys.stdout, sys.stderr]
+        sys.stdout.write("o")
+        sys.stderr.write("e")
+
+    assert all(isinstance(each, LenientStream) for each in inside)
+    assert [each.stream for each in inside if isinstance(each, LenientStream)] == [out, err.stream]
+    assert out.getvalue() == "o"
+    assert (sys.stdout, sys.stderr) == (out, err)

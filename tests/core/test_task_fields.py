@@ -173,7 +173,18 @@ def test_a_client_reads_what_an_older_and_a_newer_server_write() -> None:
     assert msgspec.json.decode(newer, type=TaskInfo).created_at == datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
 
 
-NOT_FOR_WORKERS = {"collapse", "expires_at", "notify", "job", "key", "takes", "schedule", "limit_key"}
+NOT_FOR_WORKERS = {
+    "collapse",
+    "expires_at",
+    "notify",
+    "job",
+    "key",
+    "takes",
+    "schedule",
+    "limit_key",
+    "parent",
+    "forked_from",
+}
 """Options that the server acts on, or that no worker has to know."""
 
 

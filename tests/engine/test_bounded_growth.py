@@ -8,6 +8,7 @@ import pytest
 from drumline.core.metrics import MOST_QUEUES, MOST_TASKS, Metrics
 from drumline.core.stats import Figure, Measure
 from drumline.core.task import Lane, Submitted, TaskRequest
+from drumline.engine import lane_limit
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.stores.lane_cache import LaneCache
@@ -51,6 +52,7 @@ async def test_no_memory_of_an_engine_grows_with_the_names_of_tasks_queues_and_t
     store = engine.submissions._store
     assert isinstance(store, SqliteStore)
     monkeypatch.setattr(store._lanes, "_cache", LaneCache(5_000))
+    monkeypatch.setattr(lane_limit, "MOST_KNOWN", 5_000)
     session = await open_session(store, "name-1")
     gateway = LocalGateway(engine)
 

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from drumline.core.durable import RecordPage, WaitRequest
+from drumline.core.durable import RecordPage, Wait, WaitKind, WaitRequest
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.outcome import Succeeded
 from drumline.core.session import SessionSpec, TaskType
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
+from drumline.engine.queue_metrics import update_queue_metrics
 from drumline.ports.gateway import Report
 from drumline.stores.no_queue import NoQueue
 from drumline.stores.sqlite import SqliteStore
@@ -56,4 +57,27 @@ async def test_only_a_task_with_records_has_them_read_when_it_is_claimed(monkeyp
     assert before == 0
     assert counted.reads == 1
     assert [each.name for each in again.records.records] == ["a"]
+    await engine.close()
+
+
+async def test_records_waits_and_signals_are_counted_in_the_metrics() -> None:
+    engine = Engine(await SqliteStore.open(":memory:"), NoQueue())
+    gateway = LocalGateway(engine)
+    session = await gateway.open_session(WORKER)
+    task = (await engine.submissions.submit(request())).id
+    (claimed,) = await gateway.claim(session, limit=1, wait=0)
+
+    await gateway.record([step(claimed.lease, "a")])
+    await engine.durable.signal("go", task=task, id="one")
+    await engine.durable.signal("go", task=task, id="one")
+    go = Wait(kind=WaitKind.SIGNAL, name="go")
+    await gateway.wait(WaitRequest(lease=claimed.lease, waits=(go,)))
+    await gateway.wait(WaitRequest(lease=claimed.lease, waits=(sleep("nap", 60_000),)))
+    await update_queue_metrics(engine.store, engine.metrics, engine.clock)
+
+    metrics = engine.metrics
+    assert metrics.records.values[("done",)] == 1
+    assert metrics.signals.values == {("new",): 1, ("repeated",): 1}
+    assert metrics.waits.values == {("answered",): 1, ("parked",): 1}
+    assert metrics.waiting_tasks.values == {(kind.word,): int(kind is WaitKind.SLEEP) for kind in WaitKind}
     await engine.close()

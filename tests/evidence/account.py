@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.evidence.trace import Ending, Execution, Fault, Line, Note, Operation, Phase
 
@@ -17,6 +17,7 @@ OPERATOR_ACTS = frozenset({"retry", "retry_job", "resume_job", "retry_many", "bu
 STORES = ("postgres", "sqlite", "store", "database")
 UPGRADE_SECONDS = 60.0
 """How long a rolling upgrade takes at most, if the trace does not tell."""
+BEAT_SECONDS = 5.0
 FOREVER = float("inf")
 
 
@@ -30,11 +31,21 @@ class Run:
     limit: str | None
     attempt: int
     pid: int | None = None
+    epoch: int = 0
     ended: float = FOREVER
     moment: str | None = None
 
     def __str__(self) -> str:
         return f"the execution on {self.worker} at {self.began:.3f}"
+
+
+class Lease(NamedTuple):
+    """What the store says of a lease: how its attempt ended, when it was given, and when it was given up."""
+
+    outcome: str
+    since: float | None
+    """None if the trace does not say it; the times of both are known, or none is."""
+    until: float
 
 
 @dataclass
@@ -77,6 +88,11 @@ class Account:
         return frozenset(run.worker for runs in self.runs.values() for run in runs)
 
     @cached_property
+    def _places(self) -> frozenset[str]:
+        """The places of workers, whichever process has them: `worker1` of `worker1.2`."""
+        return frozenset(map(place_of, self.workers))
+
+    @cached_property
     def has_stops(self) -> bool:
         """Whether tasks could note that they were stopped; then one without an end was killed, or still runs."""
         return any(run.moment == "stopped" for runs in self.runs.values() for run in runs)
@@ -105,6 +121,15 @@ class Account:
         """Yield the submissions."""
         return (act for act in self.acts if act.what in SUBMISSIONS)
 
+    def lease_of(self, run: Run) -> Lease | None:
+        """Return the lease under which an execution ran, if the trace tells of it."""
+        ending = self.endings.get(run.task)
+        if ending is None or not run.epoch or run.epoch not in ending.epochs:
+            return None
+        place = ending.epochs.index(run.epoch)
+        since = ending.leased[place] if ending.leased else None
+        return Lease(ending.attempts[place], since, FOREVER if since is None else ending.ended[place])
+
     def fault_between(self, since: float, until: float, *workers: str) -> Fault | None:
         """Return a fault that was there at some time between two, and that may have hidden a worker from the others.
 
@@ -123,6 +148,9 @@ class Account:
         """Return an act of an operator by which a task may have run again."""
         ending = self.endings.get(task)
         concerned = {task, None, ending.job if ending else None}
+        while ending is not None and ending.parent is not None:  # the retry of a parent is one of its children
+            concerned.add(ending.parent)
+            ending = self.endings.get(ending.parent)
         for act in self.acts:
             if act.what in OPERATOR_ACTS and act.began <= until and act.ended >= since and act.phase is not Phase.FAIL:
                 job = self.endings[act.task].job if act.task in self.endings else act.task
@@ -133,8 +161,8 @@ class Account:
     def _concerns(self, fault: Fault, worker: str) -> bool:
         if worker in {fault.target, fault.detail.get("worker")}:
             return True
-        if fault.target in self.workers:
-            return False
+        if place_of(fault.target) in self._places:
+            return False  # another worker, or another process in the same place
         return fault.kind in {"clock", "drift"} or not fault.target.startswith(BYSTANDERS)
 
     def _take(self, line: Line) -> None:
@@ -164,14 +192,24 @@ class Account:
 
     def _take_execution(self, line: Execution) -> None:
         if line.moment == "begin":
-            self.runs[line.task].append(Run(line.task, line.worker, line.at, line.limit, line.attempt, line.pid))
+            self.runs[line.task].append(
+                Run(line.task, line.worker, line.at, line.limit, line.attempt, line.pid, line.epoch)
+            )
             return
         for run in reversed(self.runs[line.task]):
             if (run.worker, run.pid, run.attempt, run.moment) == (line.worker, line.pid, line.attempt, None):
                 run.ended, run.moment = line.at, line.moment
                 return
-        orphan = Run(line.task, line.worker, line.at, line.limit, line.attempt, line.pid, line.at, "orphan")
+        orphan = Run(
+            line.task, line.worker, line.at, line.limit, line.attempt, line.pid, ended=line.at, moment="orphan"
+        )
         self.runs[line.task].append(orphan)
+
+
+def place_of(process: str) -> str:
+    """Return the name of a process without the number of its start."""
+    name, _, number = process.rpartition(".")
+    return name if name and number.isdigit() else process
 
 
 def _remoteness(fault: Fault, workers: Sequence[str]) -> int:
@@ -182,7 +220,10 @@ def _remoteness(fault: Fault, workers: Sequence[str]) -> int:
 
 
 def _last(fault: Fault) -> float:
-    """Return when a fault was over; an upgrade stops one process after another."""
+    """Return when a fault was over: an upgrade stops one process after another, what was sent on a slow wire arrives
+    later, and a worker that was cut off counts as silent until its next heartbeat, also if it claims before.
+    """
     if fault.until is not None:
-        return fault.until
+        late = fault.detail.get("amount", 0.0) if fault.kind == "slow" else 0.0
+        return fault.until + late + (BEAT_SECONDS if fault.kind == "cut" else 0.0)
     return fault.at + (UPGRADE_SECONDS if fault.kind == "upgrade" else 0)

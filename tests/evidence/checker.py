@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.evidence import trace
-from tests.evidence.account import FOREVER, Account, Run
+from tests.evidence.account import FOREVER, Account, Lease, Run
 from tests.evidence.trace import Ending, Line, Phase
 
 ENDED = frozenset({"COMPLETED", "FAILED", "CANCELLED", "SKIPPED"})
@@ -25,6 +25,11 @@ WITHOUT_EXECUTION = frozenset({"cancelled", "skipped", "released", "crashed", "f
 """Outcomes that an attempt may also have before its execution begins."""
 CLOCKS = 0.05
 """Seconds by which the time of the store and that of a task may differ."""
+TTL_SECONDS = 15.0
+"""How long a session is silent before it is taken for dead."""
+COME_TO_NOTHING = frozenset({"crashed", "released"})
+ENDED_BY_ITSELF = frozenset({"error", "parked"})
+"""Moments of executions that their own code has ended, and that are repeated."""
 ENDING_OUTCOMES = frozenset({"completed", "failed", "cancelled", "skipped"})
 
 
@@ -101,39 +106,92 @@ def _doubles(account: Account, grace: float, explain: Callable[[str], None]) -> 
     for task, runs in account.runs.items():
         ending = account.endings.get(task)
         own = _own_ends(ending, runs)
+        pairs = []
         for first, second in pairwise(runs):
-            if first.moment == "error" and first.ended <= second.began:
-                continue
-            is_stopped = first.moment is not None and first.ended <= second.began
-            is_own = is_stopped or (first.moment is None and not account.has_stops)
-            # One that was cancelled and retried by an operator is none of those that were retried by themselves.
-            is_retried = first.moment == "stopped" and account.operator_between(first.began, second.began, task)
-            if own > 0 and is_own and not is_retried:
+            lost = _lost_lease(account, first, second)
+            if lost is not None:
+                yield from _repeat(account, *lost, explain, grace)
+            elif first.moment not in ENDED_BY_ITSELF or first.ended > second.began:
+                pairs.append((first, second, _reason(account, first, second, grace)))
+        # Which of them ended by themselves is not known: those that nothing else explains, if there are so many.
+        for first, second, why in sorted(pairs, key=lambda pair: pair[2] is not None):
+            if own > 0 and _may_end_itself(account, first, second):
                 own -= 1
-                continue
-            why = _reason(account, first, second, grace)
-            if why is None:
+            elif why is None:
                 yield f"{task} ran twice: {second} began after {first}, and no fault explains it"
             else:
                 explain(f"{task} ran twice: {second} began after {first}; explained by {why}")
 
 
+def _lost_lease(account: Account, first: Run, second: Run) -> tuple[Run, Run, Lease] | None:
+    """Return the execution of the earlier lease, the other one, and that lease, where the trace tells of it."""
+    if not first.epoch or not second.epoch:
+        return None
+    earlier, later = sorted((first, second), key=lambda run: (run.epoch, run.began))
+    lease = account.lease_of(earlier)
+    return None if lease is None else (earlier, later, lease)
+
+
+def _repeat(
+    account: Account, first: Run, second: Run, lease: Lease, explain: Callable[[str], None], grace: float
+) -> Iterator[str]:
+    """Find an execution that was repeated though nothing that befell its lease explains it."""
+    what = f"{first.task} ran twice: {second} began after {first}"
+    if first.epoch == second.epoch:
+        yield f"{what} under the same lease"
+    elif lease.outcome in COME_TO_NOTHING:
+        if fault := account.fault_between(*_life(lease, first, second, grace), first.worker):
+            explain(f"{what}; explained by {fault.kind} of {fault.target} at {fault.at:.3f}")
+        else:
+            yield f"{what}, and no fault explains it"
+    elif lease.outcome in ENDING_OUTCOMES:
+        if act := account.operator_between(first.began, second.began, first.task):
+            explain(f"{what}; explained by {act.what} by an operator at {act.began:.3f}")
+        else:
+            yield f"{what}, whose attempt was {lease.outcome}, and no operator has retried it"
+
+
+def _life(lease: Lease, first: Run, second: Run, grace: float) -> tuple[float, float]:
+    """Return from when to when a fault may have cost a lease."""
+    if lease.since is None:
+        return first.began - grace, second.began + grace
+    # A session is dead after a long silence, which may have begun before its last lease.
+    since = min(lease.since, lease.until - TTL_SECONDS) if lease.outcome == "crashed" else lease.since
+    return since - CLOCKS, lease.until + CLOCKS
+
+
+def _may_end_itself(account: Account, first: Run, second: Run) -> bool:
+    """Tell whether an execution may have ended by a snooze, to wait, or by a timeout, before the next began."""
+    if first.moment is None:
+        return not account.has_stops
+    # One that was cancelled and retried by an operator is none of those that were retried by themselves.
+    is_retried = first.moment == "stopped" and account.operator_between(first.began, second.began, first.task)
+    return first.ended <= second.began and not is_retried
+
+
 def _own_ends(ending: Ending | None, runs: list[Run]) -> int:
-    """Count the executions that ended by a snooze, or by a timeout that they could not note."""
+    """Count the executions that ended by a snooze or to wait, or by a timeout that they could not note."""
     if ending is None:
         return 0
-    recorded = sum(outcome in {"snoozed", "retried"} for outcome in ending.attempts)
-    return max(recorded - sum(run.moment == "error" for run in runs), 0)
+    recorded = sum(outcome in {"snoozed", "parked", "retried"} for outcome in ending.attempts)
+    return max(recorded - sum(run.moment in ENDED_BY_ITSELF for run in runs), 0)
 
 
 def _reason(account: Account, first: Run, second: Run, grace: float) -> str | None:
     """Say why a task may have run again though its execution neither failed nor was recorded."""
     since, until = first.began - grace, second.began + grace
-    if fault := account.fault_between(since, until, first.worker, second.worker):
+    if fault := account.fault_between(since, until, *_losers(first, second)):
         return f"{fault.kind} of {fault.target} at {fault.at:.3f}"
     if act := account.operator_between(since, until, first.task):
         return f"{act.what} by an operator at {act.began:.3f}"
     return None
+
+
+def _losers(first: Run, second: Run) -> list[str]:
+    """Return the worker whose lease was lost: the one of the earlier lease; both if the trace does not tell."""
+    if not first.epoch or not second.epoch:
+        return [first.worker, second.worker]
+    return [min(first, second, key=lambda run: run.epoch).worker]
 
 
 def _after_completion(account: Account, grace: float) -> Iterator[str]:
@@ -141,7 +199,8 @@ def _after_completion(account: Account, grace: float) -> Iterator[str]:
     for task, completed in account.completed_at.items():
         runs = account.runs.get(task, [])
         for run in runs:
-            since = runs[0].began - grace
+            lease = account.lease_of(run)
+            since = runs[0].began - grace if lease is None or lease.since is None else lease.since - CLOCKS
             if run.began > completed + CLOCKS and account.fault_between(since, run.began, run.worker) is None:
                 yield f"{task} was completed at {completed:.3f}, and began again on {run.worker} at {run.began:.3f}"
 
@@ -195,15 +254,20 @@ def _limits(account: Account, grace: float) -> Iterator[str]:
         most = int(limit.rpartition("/")[2])
         holding: list[Run] = []
         for run in sorted(runs, key=lambda run: run.began):
-            holding = [
-                other
-                for other in holding
-                if other.ended > run.began
-                and account.fault_between(other.began - grace, run.began + grace, other.worker) is None
-            ]
+            holding = [other for other in holding if _holds(account, other, run.began, grace)]
             holding.append(run)
             if len(holding) > most:
                 yield f"the limit {limit} was exceeded at {run.began:.3f}: {len(holding)} executions held it"
+
+
+def _holds(account: Account, run: Run, now: float, grace: float) -> bool:
+    """Tell whether an execution holds its limit: it goes on, and the store has not given up its lease."""
+    if run.ended <= now:
+        return False
+    lease = account.lease_of(run)
+    if lease is not None and lease.since is not None:
+        return lease.until > now
+    return account.fault_between(run.began - grace, now + grace, run.worker) is None
 
 
 def _fires(account: Account) -> Iterator[str]:

@@ -41,11 +41,15 @@ class History:
         for state in states:
             self.do("read", task=task, state=state)
 
-    def run(self, task: str, *moments: str, worker: str = "w1", attempt: int = 1, limit: str | None = None) -> None:
+    def run(
+        self, task: str, *moments: str, worker: str = "w1", attempt: int = 1, limit: str | None = None, epoch: int = 0
+    ) -> None:
         """Note moments of an execution."""
         for moment in moments:
             self.lines.append(
-                Execution(at=self.now, task=task, moment=moment, worker=worker, attempt=attempt, limit=limit)
+                Execution(
+                    at=self.now, task=task, moment=moment, worker=worker, attempt=attempt, limit=limit, epoch=epoch
+                )
             )
 
     def fault(self, kind: str, target: str, until: float | None = None) -> None:

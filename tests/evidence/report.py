@@ -6,12 +6,14 @@ What has no result is named as not run: the page never says more than the files.
 """
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
 from tests.evidence.results import (
     FOLDER,
+    LOST,
     ROOT,
     Bugs,
     Chaos,
@@ -23,6 +25,8 @@ from tests.evidence.results import (
     Simulation,
     Simulations,
     Specs,
+    forget_lost_commits,
+    has_history,
     load,
 )
 
@@ -32,6 +36,7 @@ TOLD = 40
 
 NONE = "-"
 """In a cell that has nothing to say."""
+GONE = "a commit that is not in the history any more"
 
 INTRODUCTION = """\
 # Evidence
@@ -95,7 +100,11 @@ CHAOS = (
     "outside records what was acknowledged and what ran; the same judges decide."
 )
 FUZZ = "Parsers are given arbitrary inputs: each must answer, or refuse with its own error."
-MUTATIONS = "A mutation score says which share of small changes of a package its tests notice."
+MUTATIONS = (
+    "A mutation score says which share of small changes of a file the tests of `tests/core` and `tests/fuzz` notice, "
+    "with few inputs each and in a second of processor time. What other tests would notice is not counted. "
+    "A change that was noticed once is not tried again while its function stays as it is."
+)
 SPEC_COLUMNS = (
     "specification", "bounds", "states", "distinct", "result", "breaks without a protection", "traces", "rejected",
 )  # fmt: skip
@@ -123,11 +132,12 @@ In a clone of the repository, with Python 3.11 or newer; `make` installs the res
 
 def main() -> int:
     """Write the page, or compare it."""
-    text = page()
     if "--check" not in sys.argv:
-        PAGE.write_text(text, encoding="utf-8")
+        if has_history():
+            forget_lost_commits()
+        PAGE.write_text(page(), encoding="utf-8")
         return 0
-    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
+    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == page():
         return 0
     sys.stderr.write("out of date: docs/evidence.md; run `make evidence`\n")
     return 1
@@ -194,9 +204,13 @@ def _mutants(results: Mutants | None) -> Iterator[str]:
     count = sum(mutant.found_by is not None for mutant in results.mutants)
     middle = _number(int(median(found))) if found else NONE
     yield (
-        f"**{count} of {len(results.mutants)} mutants found**, the median after {middle} seeds; each was given at most "
-        f"{_number(results.seeds_at_most)}. {_origin(results)}, {_time(results.seconds)}."
+        f"**{count} of {len(results.mutants)} mutants found**, the median after {middle} seeds; {_given(results)}. "
+        f"{_origin(results)}, {_time(results.seconds)}."
     )
+    earlier = Counter(mutant.commit for mutant in results.mutants if mutant.commit not in {"", results.commit})
+    if earlier:
+        told = ", ".join(f"{_number(count)} {_at(commit)}" for commit, count in earlier.items())
+        yield f"Verdicts of earlier runs are among them: {told}."
     if results.not_run:
         yield f"**Not run to the end**, so nothing is shown about them: {'; '.join(results.not_run)}."
     yield _table(
@@ -212,6 +226,16 @@ def _mutants(results: Mutants | None) -> Iterator[str]:
             for mutant in results.mutants
         ),
     )
+
+
+def _given(results: Mutants) -> str:
+    """Say how many seeds the mutants were given, as far as the verdicts tell."""
+    given = sorted({mutant.given for mutant in results.mutants if mutant.given is not None})
+    unknown = sum(mutant.given is None for mutant in results.mutants)
+    words = [f"each was given at most {' or '.join(map(_number, given))}"] if given else []
+    if unknown:
+        words.append(f"of {_number(unknown)} it is not recorded how many they were given")
+    return ", and ".join(words) or "none was tried"
 
 
 def _specs(results: Specs | None) -> Iterator[str]:
@@ -293,7 +317,8 @@ def _chaos(name: str, run: Chaos) -> Iterator[str]:
 
 def _chaos_details(run: Chaos) -> Iterator[tuple[str, str]]:
     if run.upgraded_from:
-        yield "upgraded while it ran", f"from `{run.upgraded_from[:12]}`, {_number(run.replaced)} processes replaced"
+        before = GONE if run.upgraded_from == LOST else f"`{run.upgraded_from[:12]}`"
+        yield "upgraded while it ran", f"from {before}, {_number(run.replaced)} processes replaced"
     if run.slowest is not None:
         yield "longest time until a task began again", f"{run.slowest:.0f} s"
 
@@ -305,7 +330,7 @@ def _fuzz(results: Fuzz | None) -> Iterator[str]:
         return
     yield FUZZ
     origin = f"`{results.command}`"
-    origin += f" at `{results.commit[:12]}`" if results.commit else ", at a commit that was not recorded"
+    origin += f" {_at(results.commit)}" if results.commit else ", at a commit that was not recorded"
     origin += f", {results.date}" if results.date else ""
     tool = "atheris, guided by coverage" if results.guided else "Hypothesis, by chance"
     yield f"{origin}, {_time(results.seconds_each)} for each test; inputs by {tool}."
@@ -341,11 +366,12 @@ def _score(package: str, noticed: int, survived: int) -> Sequence[str]:
 
 
 def _unmeasured(results: Mutations) -> str:
-    """Say how much of the core has no score."""
-    measured = {score.package for score in results.scores}
-    files = {f"core/{path.name}": path for path in (ROOT / "src/drumline/core").glob("*.py")}
-    missing = [name for name, path in files.items() if name not in measured and "def " in path.read_text("utf-8")]
-    return f"Not measured: {len(missing)} of {len(files)} files of `core/` that have functions." if missing else ""
+    """Say how much of the core has a score, and name the files that have none."""
+    files = {f"core/{path.name}": path.read_text("utf-8") for path in (ROOT / "src/drumline/core").glob("*.py")}
+    functions = {name for name, text in files.items() if "def " in text} - {*results.unchanged}
+    missing = sorted(functions - {score.package for score in results.scores})
+    told = f"Measured: {len(functions) - len(missing)} of the {len(functions)} files of `core/` that it changes."
+    return f"{told} Not measured: {', '.join(f'`{name}`' for name in missing)}." if missing else told
 
 
 def _bugs(results: Bugs | None) -> Iterator[str]:
@@ -376,8 +402,13 @@ def _list_findings(findings: Iterable[Finding]) -> Iterator[str]:
 
 
 def _origin(run: Run) -> str:
-    changed = " with changes" if run.commit.endswith("+") else ""
-    return f"`{run.command}` at `{run.commit[:12].rstrip('+')}`{changed}, {run.date}"
+    return f"`{run.command}` {_at(run.commit)}, {run.date}"
+
+
+def _at(commit: str) -> str:
+    if commit == LOST:
+        return f"at {GONE}"
+    return f"at `{commit[:12].rstrip('+')}`{' with changes' if commit.endswith('+') else ''}"
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

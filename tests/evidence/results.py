@@ -14,16 +14,21 @@ A program makes its struct with `**run_by("make simulate SEEDS=10000", seconds)`
 `make evidence` then writes docs/evidence.md.
 """
 
+import json
 import subprocess
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
-from typing import TypedDict, TypeVar
+from typing import Any, Final, TypedDict, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "evidence"
+LOST: Final = "not in the history"
+"""In place of a commit that nobody can check out, because the history was rewritten after the run."""
 
 
 class Run(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -32,7 +37,7 @@ class Run(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     command: str
     """What repeats it."""
     commit: str
-    """What was run; with a `+` behind it, if files were changed and not committed."""
+    """What was run; with a `+` behind it, if files were changed and not committed; `LOST` if it is gone."""
     date: str
     """The day on which it ended, as 2026-01-31."""
     seconds: float
@@ -81,12 +86,17 @@ class Mutant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The judge that found it, and nothing if none did."""
     seeds: int | None = None
     """The seeds that it took."""
+    given: int | None = None
+    """The seeds that it was given at most; None in a verdict of an earlier run that did not note it."""
+    commit: str = ""
+    """At which it was run, if not at that of all."""
 
 
 class Mutants(Run, frozen=True, kw_only=True):
     """The mutants of product code, and how soon each was found."""
 
     seeds_at_most: int
+    """The seeds that the last run gave to each mutant that it tried; the verdicts say what each was given."""
     mutants: tuple[Mutant, ...]
     not_run: tuple[str, ...] = ()
     """Mutants of the list that the run has not come to, or whose seeds it has not run to the end."""
@@ -179,6 +189,8 @@ class Mutations(Run, frozen=True, kw_only=True):
     """The mutation scores."""
 
     scores: tuple[MutationScore, ...]
+    unchanged: tuple[str, ...] = ()
+    """Packages that were looked through and have nothing that mutmut changes, such as protocols and plain structs."""
 
 
 class Bug(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -225,6 +237,64 @@ def commit() -> str:
     head = _git("rev-parse", "HEAD")
     changed = _git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!evidence", ":!docs/evidence.md")
     return f"{head}+" if changed else head
+
+
+def forget_lost_commits(folder: Path = FOLDER) -> int:
+    """Write `LOST` in place of commits of runs that are not in the history of the sources; return how many."""
+    count = 0
+
+    def forget(commit: str) -> str:
+        nonlocal count
+        count += not is_in_history(commit)
+        return commit if is_in_history(commit) else LOST
+
+    for path in sorted(folder.rglob("*.json")):
+        found = json.loads(path.read_text("utf-8"))
+        kept = _with_commits(found, forget)
+        if kept != found:
+            path.write_text(json.dumps(kept, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return count
+
+
+def commits(folder: Path = FOLDER) -> set[str]:
+    """Return all commits that results name, those of repairs included."""
+    found: set[str] = set()
+
+    def note(commit: str) -> str:
+        found.add(commit)
+        return commit
+
+    for path in folder.rglob("*.json"):
+        _with_commits(json.loads(path.read_text("utf-8")), note, ("commit", "upgraded_from", "fixed_in"))
+    return found - {LOST}
+
+
+@cache
+def is_in_history(commit: str) -> bool:
+    """Tell whether a commit is one that the sources come from."""
+    command = ["git", "merge-base", "--is-ancestor", commit.rstrip("+"), "HEAD"]
+    return commit == LOST or subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == 0
+
+
+def has_history() -> bool:
+    """Tell whether the sources are in a repository with its whole history."""
+    command = ["git", "rev-parse", "--is-shallow-repository"]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return told.stdout.strip() == "false"
+
+
+def _with_commits(
+    value: Any, change: Callable[[str], str], names: tuple[str, ...] = ("commit", "upgraded_from")
+) -> Any:
+    """Return what a file says with other commits."""
+    if isinstance(value, list):
+        return [_with_commits(each, change, names) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: change(each) if key in names and isinstance(each, str) and each else _with_commits(each, change, names)
+        for key, each in value.items()
+    }
 
 
 def save(name: str, result: Result, folder: Path = FOLDER) -> Path:

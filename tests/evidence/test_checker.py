@@ -170,6 +170,29 @@ def test_what_faults_and_operators_explain_is_accepted_and_told(tell: Callable[[
     assert len(judgement.explanations) == explained
 
 
+def repeated_after_the_kill_of_another_process(h: History) -> str:
+    h.do("submit", task="t")
+    h.run("t", "begin", worker="w1.1", epoch=1)
+    h.fault("kill", "w1.2")
+    h.run("t", "begin", "end", worker="w2.1", epoch=2)
+    h.final("t", "COMPLETED", "crashed", "completed")
+    return (
+        "t ran twice: the execution on w2.1 at 4.000 began after the execution on w1.1 at 2.000, "
+        "and no fault explains it"
+    )
+
+
+def repeated_by_a_worker_that_was_cut_off_later(h: History) -> str:
+    h.do("submit", task="t")
+    h.run("t", "begin", epoch=1)
+    h.fault("cut", "w2", until=h.now + 5)
+    h.run("t", "begin", "end", worker="w2", epoch=2)
+    h.final("t", "COMPLETED", "crashed", "completed")
+    return (
+        "t ran twice: the execution on w2 at 4.000 began after the execution on w1 at 2.000, and no fault explains it"
+    )
+
+
 def acknowledged_and_gone(h: History) -> str:
     h.do("submit", task="t", key="k")
     return "t was acknowledged at 1.000 and is not in the store in the end"
@@ -385,6 +408,7 @@ def fired_and_gone(h: History) -> str:
         never_ended, ran_and_gone, two_answers_for_a_key, two_stored_for_a_key,
         refused_and_stored, twice_for_nothing, twice_though_another_worker_was_killed, twice_because_redis_was_emptied,
         twice_because_the_queue_was_frozen, twice_though_stops_are_noted,
+        repeated_after_the_kill_of_another_process, repeated_by_a_worker_that_was_cut_off_later,
         twice_long_after_a_fault, again_after_completion, again_after_a_settlement, completed_without_an_end,
         completed_twice, more_executions_than_attempts, attempts_that_never_ran, state_that_is_not_the_last_outcome,
         failed_and_yet_again, ended_elsewhere, limit_exceeded, fired_twice, fired_and_gone,

@@ -73,15 +73,26 @@ def test_findings_are_listed_with_what_repeats_them(tmp_path: Path) -> None:
 
 def test_a_mutant_that_no_judge_found_is_said_in_bold(tmp_path: Path) -> None:
     found = [
-        Mutant(name=f"m{seeds}", file="a.py", what="x", found_by="checker", seeds=seeds) for seeds in (3, 40, 1200)
+        Mutant(name=f"m{seeds}", file="a.py", what="x", found_by="checker", seeds=seeds, given=2000)
+        for seeds in (3, 40, 1200)
     ]
-    missed = Mutant(name="late", file="b.py", what="forgets | a wake-up")
+    missed = Mutant(name="late", file="b.py", what="forgets | a wake-up", given=2000)
     results.save("mutants.json", Mutants(**RUN, seeds_at_most=2000, mutants=(*found, missed)), tmp_path)
 
     page = report.page(tmp_path)
 
     assert "**3 of 4 mutants found**, the median after 40 seeds; each was given at most 2,000." in page
     assert "| late | `b.py` | forgets \\| a wake-up | **not found** | - |" in page
+
+
+def test_a_mutant_does_not_count_as_given_what_another_run_was_given(tmp_path: Path) -> None:
+    told = Mutant(name="told", file="a.py", what="x", found_by="checker", seeds=3, given=20)
+    untold = msgspec.structs.replace(told, name="untold", given=None)
+    results.save("mutants.json", Mutants(**RUN, seeds_at_most=2000, mutants=(told, untold)), tmp_path)
+
+    page = report.page(tmp_path)
+
+    assert "; each was given at most 20, and of 1 it is not recorded how many they were given." in page
 
 
 def test_a_specification_has_its_states_and_the_traces_that_were_compared(tmp_path: Path) -> None:
@@ -153,6 +164,20 @@ def test_fuzz_tests_and_scores_are_listed_and_open_faults_are_said_in_bold(tmp_p
     assert "| a key was lost | simulation | **open** | - |" in page
 
 
+def test_files_without_a_mutation_score_are_named_unless_there_is_nothing_to_change(tmp_path: Path) -> None:
+    score = MutationScore(package="core/ids.py", killed=90, survived=10)
+    scores = Mutations(**RUN, scores=(score,), unchanged=("core/current_attempt.py",))
+    results.save("mutation.json", scores, tmp_path)
+
+    (told,) = (line for line in report.page(tmp_path).splitlines() if "Not measured: " in line)
+
+    assert "Measured: 1 of the " in told
+    assert "`core/cron.py`" in told
+    assert "`core/ids.py`" not in told
+    assert "`core/current_attempt.py`" not in told
+    assert "`core/lease.py`" not in told, "it has no functions"
+
+
 def test_a_result_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     (tmp_path / "simulate.json").write_text('{"runs": [{"seeds": 3}]}')
 
@@ -172,6 +197,33 @@ def test_the_check_fails_when_the_page_is_old(
     assert report.main() == 0
     monkeypatch.setattr("sys.argv", ["report", "--check"])
     assert report.main() == 0
+
+
+def test_results_name_commits_that_a_reader_can_check_out() -> None:
+    path_of("git")
+    if not results.has_history():
+        pytest.skip("the sources are not in a repository with its history")
+
+    lost = sorted(commit for commit in results.commits() if not results.is_in_history(commit))
+
+    assert lost == [], "run `make evidence`, which takes them out; name the commits of repairs in bugs.json anew"
+
+
+def test_a_commit_that_is_not_in_the_history_is_taken_out_and_said_to_be_gone(tmp_path: Path) -> None:
+    path_of("git")
+    if not results.has_history():
+        pytest.skip("the sources are not in a repository with its history")
+    head = results.commit().rstrip("+")
+    runs = (msgspec.structs.replace(simulation(0), commit=f"{head}+"), simulation(1))
+    results.save("simulate.json", Simulations(runs=runs), tmp_path)
+
+    counts = results.forget_lost_commits(tmp_path), results.forget_lost_commits(tmp_path)
+
+    page = report.page(tmp_path)
+    assert counts == (1, 0)
+    assert f"`make it` at `{head[:12]}` with changes, 2026-01-31" in page
+    assert "`make it` at a commit that is not in the history any more, 2026-01-31" in page
+    assert results.commits(tmp_path) == {f"{head}+"}
 
 
 def test_a_run_names_its_commit() -> None:

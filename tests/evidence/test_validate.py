@@ -60,6 +60,14 @@ def slow_worker_ends_after_it_was_reaped(history: History, task: str) -> None:
     history.final(task, "COMPLETED", "crashed", "completed")
 
 
+def parked_and_told_so_late(history: History, task: str) -> None:
+    history.do("submit", task=task)
+    history.run(task, "begin", worker="w1", epoch=1)
+    history.run(task, "begin", "end", worker="w2", attempt=2, epoch=2)
+    history.run(task, "parked", worker="w1", epoch=1)
+    history.final(task, "COMPLETED", "parked", "completed")
+
+
 def cancelled_while_it_waited(history: History, task: str) -> None:
     history.do("submit", task=task)
     history.do("cancel", task=task)
@@ -88,7 +96,8 @@ def fenced_with_notes(history: History, task: str) -> None:
 
 GOOD: tuple[Plant, ...] = (
     completed, retried_after_an_error, killed_and_run_again, claimed_without_running,
-    slow_worker_ends_after_it_was_reaped, cancelled_while_it_waited, retried_by_an_operator, fenced_with_notes,
+    slow_worker_ends_after_it_was_reaped, parked_and_told_so_late, cancelled_while_it_waited, retried_by_an_operator,
+    fenced_with_notes,
 )  # fmt: skip
 
 
@@ -146,7 +155,16 @@ def runs_again_without_an_operator(history: History, task: str) -> None:
     history.final(task, "COMPLETED", "failed", "completed")
 
 
+def fails_after_it_was_retried(history: History, task: str) -> None:
+    history.do("submit", task=task)
+    history.run(task, "begin", worker="w1", epoch=1)
+    history.run(task, "begin", "end", worker="w2", attempt=2, epoch=2)
+    history.run(task, "error", worker="w1", epoch=1)
+    history.final(task, "COMPLETED", "retried", "completed")
+
+
 BAD: dict[Plant, str] = {
+    fails_after_it_was_retried: "begin by lease 2",
     begins_after_completion: "begin by lease 2",
     completes_by_a_fenced_lease: "settled by lease 1 completed",
     completes_without_its_run_having_ended: "final completed",

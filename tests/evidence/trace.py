@@ -42,10 +42,11 @@ class Operation(Struct, frozen=True, kw_only=True, tag="op", tag_field="line", o
 
 
 class Execution(Struct, frozen=True, kw_only=True, tag="run", tag_field="line", omit_defaults=True):
-    """What a task noted while it ran: `begin`, then `end`, `error` or `stopped`; one that was killed has no end.
+    """What a task noted while it ran: `begin`, then `end`, `error`, `parked` or `stopped`; one killed has no end.
 
     `stopped` is an execution that its worker has ended: because of a timeout, a cancellation, a lost lease, or because
-    it gives the task back. Not every witness can note it.
+    it gives the task back. Not every witness can note it. `parked` is one that ended because the store said so, in
+    answer to a durable call: it waits, or its lease is gone. By then the next execution may have begun.
     """
 
     at: float
@@ -70,8 +71,17 @@ class Ending(Struct, frozen=True, kw_only=True, tag="final", tag_field="line", o
     state: str
     attempts: tuple[str, ...] = ()
     """The outcome of each attempt, in their order: `completed`, `retried`, `crashed`, `released`, `failed`, …"""
+    epochs: tuple[int, ...] = ()
+    """The epochs of their leases, where the witness knows them."""
+    leased: tuple[float | None, ...] = ()
+    """When the store says that it leased each of them, in seconds since the trace began; None for one without a lease.
+    """
+    ended: tuple[float, ...] = ()
+    """When the store says that each of them ended, or that it gave its lease up."""
     key: str | None = None
     job: str | None = None
+    parent: str | None = None
+    """The task that started it, if one did."""
     schedule: str | None = None
     fire_time: str | None = None
     finished: float | None = None

@@ -70,6 +70,7 @@ class Fleet:
         monitored: bool = False,
         app: Path = APP,
         postgres: PostgresServer | None = None,
+        concurrency: int = 8,
         **settings: str,
     ) -> None:
         self._monitored = monitored
@@ -96,10 +97,14 @@ class Fleet:
         for name in _names("notifier", notifiers):
             self._enlist(name, "notifier", **common, **store)
         for name in _names("near", near):
-            self._enlist(name, "worker", str(app), "--concurrency", "8", **common, **store, worker_label=name)
+            self._enlist(
+                name, "worker", str(app), "--concurrency", str(concurrency), **common, **store, worker_label=name
+            )
         for number, name in enumerate(_names("far", far)):
             url = self.apis[number % apis].url
-            self._enlist(name, "worker", str(app), "--concurrency", "8", **common, url=url, worker_label=name)
+            self._enlist(
+                name, "worker", str(app), "--concurrency", str(concurrency), **common, url=url, worker_label=name
+            )
 
     # -- the processes
 

@@ -25,6 +25,7 @@ FEWEST_KILLS = 6
 PROGRESS = 20
 """Transfers that are ordered between two kills: a program that is killed while it starts gets nowhere."""
 WORKERS = ("near-1", "near-2")
+CONNECTIONS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'orders'"
 
 
 def one(url: str, query: str) -> int:
@@ -44,6 +45,8 @@ class Orders:
         self.killed = 0
 
     def start(self) -> None:
+        # A program that was killed may have sent a commit, which its connection still carries out.
+        until(lambda: one(self._url, CONNECTIONS) == 0, 30)
         first = one(self._url, "SELECT max(number) + 1 FROM ordered")
         environment = {**os.environ, "SHOP_URL": self._url}
         command = [sys.executable, str(APP), str(first), str(self._count)]

@@ -10,7 +10,7 @@ from drumline.core.errors import Fenced
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo, Failed, Outcome, Released, Snoozed, Stopped, Succeeded
 from drumline.core.retry import Backoff
-from drumline.core.session import Beat, SessionSpec, TaskType
+from drumline.core.session import NO_USAGE, Beat, SessionSpec, TaskType, Usage
 from drumline.core.state import State
 from drumline.engine.configuration import ConfigState
 from drumline.engine.engine import Engine
@@ -94,7 +94,7 @@ async def test_each_outcome_is_recorded(engine: Engine, gateway: Gateway) -> Non
         (Stopped(), State.CANCELLED),
     ]
     for outcome, state in expected:
-        submitted = await engine.submissions.submit(request())
+        submitted = await engine.submissions.submit(request(backoff=Backoff(base=60)))
 
         assert await settle(gateway, await take(gateway), outcome) is state
 
@@ -132,6 +132,17 @@ async def test_a_report_sent_again_gets_the_first_answer(engine: Engine, gateway
     assert await settle(gateway, lease, Succeeded()) is State.COMPLETED
 
 
+async def test_a_worker_leaves_after_a_drain_unless_it_was_undone(gateway: Gateway, engine: Engine) -> None:
+    ada, bob = await gateway.open_session(WORKER), await gateway.open_session(WORKER)
+    for session in (ada, bob):
+        await engine.sessions.drain(session)
+    await engine.sessions.undrain(bob)
+
+    assert (await gateway.leave(ada), await gateway.leave(bob)) == (True, False)
+    assert [view.id for view in await engine.sessions.list()] == [bob]
+    assert await gateway.leave(ada)
+
+
 async def test_a_beat_tells_what_was_lost_what_should_stop_and_whether_to_drain(
     engine: Engine, gateway: Gateway
 ) -> None:
@@ -146,6 +157,17 @@ async def test_a_beat_tells_what_was_lost_what_should_stop_and_whether_to_drain(
     reply = await gateway.beat(Beat(session=session, held=(kept, lost, asked)))
 
     assert (reply.is_open, reply.lost, reply.cancelled, reply.should_drain) == (True, (lost.task,), (asked.task,), True)
+
+
+async def test_a_beat_says_what_the_worker_uses(engine: Engine, gateway: Gateway) -> None:
+    session = await gateway.open_session(WORKER)
+    told = []
+
+    for usage in (Usage(memory=84_000_000, cpu=1.5), Usage(memory=0), NO_USAGE):
+        await gateway.beat(Beat(session=session, usage=usage))
+        told.append((await engine.sessions.get(session)).usage)
+
+    assert told == [Usage(memory=84_000_000, cpu=1.5), Usage(memory=0), NO_USAGE]
 
 
 async def test_a_beat_of_a_closed_session_is_told_so(gateway: Gateway) -> None:

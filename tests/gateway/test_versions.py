@@ -13,7 +13,7 @@ import pytest
 from drumline.core.attempt import ProgressNote, progress_of
 from drumline.core.codec import decode
 from drumline.core.outcome import ErrorInfo, Failed, Outcome, Released, Snoozed, Stopped, Succeeded
-from drumline.core.session import Beat, SessionSpec, TaskType
+from drumline.core.session import NO_USAGE, Beat, SessionSpec, TaskType, Usage
 from drumline.core.state import State
 from drumline.engine.engine import Engine
 from drumline.ports.gateway import Report
@@ -178,7 +178,7 @@ async def work_with(gateway: RemoteGateway, engine: Engine) -> None:
     assert [task.name for task in tasks] == ["work"] * 5
     assert [decode(bytes(task.payload), dict[str, int]) for task in tasks] == [{"a": 1}] * 5
     leases = [task.lease for task in tasks]
-    reply = await gateway.beat(Beat(session=session, held=tuple(leases)))
+    reply = await gateway.beat(Beat(session=session, held=tuple(leases), usage=Usage(memory=7, cpu=0.5)))
     assert (reply.is_open, reply.lost, reply.cancelled, reply.should_drain) == (True, (), (), False)
     await gateway.append_log([LogChunk(task=leases[0].task, epoch=leases[0].epoch, seq=0, text="started\n")])
     outcomes: list[Outcome] = [Succeeded(), Failed(ErrorInfo("K", "m")), Snoozed(60.0), Released(), Stopped()]
@@ -265,6 +265,9 @@ async def test_a_worker_that_registered_with_a_new_server_works_with_an_old_one_
         chunk = LogChunk(task=lease.task, epoch=lease.epoch, seq=0, text="started\n", nonce=lease.nonce)
         assert await gateway.append_log([chunk]) == []
         assert await gateway.settle([Report(lease, Succeeded())]) == [State.COMPLETED]
+
+        assert (await gateway.beat(Beat(session=session, usage=Usage(memory=7, cpu=0.5)))).is_open
+        assert (await engine.sessions.get(session)).usage == NO_USAGE
 
         servers.is_first = False
         (second,) = await gateway.claim(session, limit=1, wait=0, held={"default": 1})

@@ -122,6 +122,12 @@ class Visitor:
         await self.page.keyboard.type(text)
         await expect(there).to_have_value(text)
 
+    async def choose(self, there: Locator, option: str) -> None:
+        """Open a list of choices, and take one of them."""
+        await there.click()
+        await self.page.get_by_role("option", name=option, exact=True).click()
+        await expect(there).to_have_text(option)
+
     async def barriers(self, rules: tuple[str, ...] | None = None) -> list[str]:
         """Return what keeps people from using the screen, as axe finds it; by some of its rules, or by all."""
         await self.page.evaluate(AXE.read_text(encoding="utf-8"))

@@ -32,6 +32,8 @@ WHERE
     datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
     AND state IS DISTINCT FROM 'idle' -- those hold no locks, and a pooler would hand out the dead one first
 """
+NUMBER_ANEW = "UPDATE drumline.event_log SET position = 0"
+"""Else an empty log would not begin at 0, and what a test sees would depend on those before it."""
 TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'drumline' AND tablename NOT IN ('migration', 'event_log')"
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "gw0")
 """Which of the processes that share the tests this is: each has services, or names on a given one, of its own."""
@@ -131,6 +133,7 @@ async def _empty(url: str) -> None:
             f"TRUNCATE drumline.{table}" if table == "audit" else f"DELETE FROM drumline.{table}" for (table,) in rows
         ]
         await connection.execute(";".join(emptied))
+        await connection.execute(NUMBER_ANEW)
     finally:
         await connection.close()
 

@@ -11,9 +11,12 @@ from drumline.core.slots import SLOTS
 from drumline.ports.store import Store
 from drumline.shards.store import ShardedStore
 from drumline.stores.postgres import PostgresStore
+from drumline.stores.postgres.database import Budget
 from drumline.stores.sqlite import SqliteStore
 from tests.harness.sqlite import migrated
 
+PATIENT = Budget(connect=60, statement=60, settle=60)
+"""A shard that does not answer in time is passed over, which a test would take for its having nothing."""
 NAMES = (DIRECTORY, "pg1", "pg2")
 SPREAD = ShardMap(1, {slot: (SlotEntry(NAMES[slot % len(NAMES)]),) for slot in range(SLOTS)})
 """A map of three shards, each with every third slot."""
@@ -92,7 +95,7 @@ async def _opened(path: Path, clock: Clock) -> Store:
 
 async def open_sharded_postgres(urls: Sequence[str], clock: Clock) -> Store:
     """Return a store over three databases of PostgreSQL."""
-    stores = [await PostgresStore.open(url, clock=clock) for url in urls]
+    stores = [await PostgresStore.open(url, budget=PATIENT, clock=clock) for url in urls]
     return OwningStore(OpenShards([OpenShard(name, store) for name, store in zip(NAMES, stores, strict=True)]))
 
 

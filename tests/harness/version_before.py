@@ -27,6 +27,7 @@ class VersionBefore(NamedTuple):
 
     commit: str
     python: str
+    sources: Path
 
 
 def version_before() -> VersionBefore:
@@ -42,7 +43,7 @@ def version_before() -> VersionBefore:
         if not (folder / ".installed").exists():
             _install(commit, folder)
             (folder / ".installed").touch()
-    return VersionBefore(commit, str(folder / ".venv" / "bin" / "python"))
+    return VersionBefore(commit, str(folder / ".venv" / "bin" / "python"), folder)
 
 
 def _install(commit: str, folder: Path) -> None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from drumline.core.errors import Unavailable
 from drumline.kafka import KafkaBus, KafkaOptions, Login, Tls, Topic
 from drumline.kafka.bus import PRODUCING
-from drumline.ports.bus import BusMessage, Channel
+from drumline.ports.bus import BusBatch, Channel
 from tests.harness.kafka import USER, KafkaServer
 
 NOWHERE = KafkaOptions(
@@ -17,14 +17,14 @@ NOWHERE = KafkaOptions(
 )
 
 
-def message(value: bytes = b"{}") -> BusMessage:
-    return BusMessage(channel=Channel.EVENTS, key="k", type="t", value=value)
+def page(*values: bytes) -> list[BusBatch]:
+    return [BusBatch(Channel.EVENTS, ["k"] * len(values), values)]
 
 
 async def test_what_was_sent_is_kept(options: KafkaOptions) -> None:
     bus = KafkaBus(options)
 
-    await bus.send([message(), message()])
+    await bus.send(page(b"{}", b"{}"))
 
     assert await bus.sent(seconds=30)
     assert bus.reason == ""
@@ -37,7 +37,7 @@ async def test_more_than_there_is_room_for_is_sent_piece_by_piece(
     monkeypatch.setitem(PRODUCING, "queue.buffering.max.messages", 5)
     bus = KafkaBus(options)
 
-    await bus.send([message()] * 23)
+    await bus.send(page(*[b"{}"] * 23))
 
     assert await bus.sent(seconds=30)
     await bus.close()
@@ -48,7 +48,7 @@ async def test_a_kafka_that_is_not_there_is_named_with_the_reason() -> None:
     bus = KafkaBus(NOWHERE)
 
     with pytest.raises(Unavailable, match=r"127\.0\.0\.1:1 .* refused"):
-        await bus.send([message()])
+        await bus.send(page(b"{}"))
 
     await bus.close()
 
@@ -64,19 +64,19 @@ async def test_a_wrong_password_is_told(options: KafkaOptions, kafka_server: Kaf
     bus = KafkaBus(guarded)
 
     with pytest.raises(Unavailable, match="uthentication failed"):
-        await bus.send([message()])
+        await bus.send(page(b"{}"))
 
     await bus.close()
 
 
 async def test_what_a_broker_refuses_is_not_taken_for_sent(options: KafkaOptions) -> None:
     bus = KafkaBus(replace(options, largest=2_000_000))
-    await bus.send([message(), message(os.urandom(1_200_000))])
+    await bus.send(page(b"{}", os.urandom(1_200_000)))
 
     with pytest.raises(Unavailable, match="too large"):
         await bus.sent(seconds=30)
 
-    await bus.send([message()])
+    await bus.send(page(b"{}"))
     assert await bus.sent(seconds=30), "one refusal must not spoil what comes later"
     await bus.close()
 

@@ -14,6 +14,14 @@ class Step(NamedTuple, Generic[S]):
     is_fault: bool = False
 
 
+class Goal(NamedTuple, Generic[S]):
+    """Something that some states must be able to come to without faults, and what is wrong if one cannot."""
+
+    reason: str
+    holds: Callable[[S], bool]
+    is_meant: Callable[[S], bool]
+
+
 class Verdict(NamedTuple):
     """What was found: how many states, and the shortest story that breaks a promise, if any."""
 
@@ -29,10 +37,12 @@ def explore(
     broken: Callable[[S], str | None],
     ended: Callable[[S], bool],
     cut: Callable[[S], bool],
+    goals: Iterable[Goal[S]] = (),
 ) -> Verdict:
     """Check that no reachable state is `broken`, and that from each an `ended` one is reachable without faults.
 
-    States that are `cut` lie at the bound of the model, so they need not be able to end.
+    States that are `cut` lie at the bound of the model, so they need not be able to end. Further `goals` are those of
+    some states only.
     """
     numbers = {start: 0}
     """Each state by a number from here on: a state is large, and to look it up takes long."""
@@ -51,11 +61,18 @@ def explore(
                 before.append([])
             if not step.is_fault:
                 before[after].append(here)
-    can_end = _reaching(before, {number for number, state in enumerate(states) if ended(state)})
-    for number, state in enumerate(states):
-        if number not in can_end and not cut(state):
-            return Verdict(len(states), "stuck: nothing but a fault can end it", _story(number, came_from))
+    for goal in (Goal("stuck: nothing but a fault can end it", ended, lambda state: not cut(state)), *goals):
+        number = _missing(states, before, goal)
+        if number is not None:
+            return Verdict(len(states), goal.reason, _story(number, came_from))
     return Verdict(len(states), None)
+
+
+def _missing(states: list[S], before: list[list[int]], goal: Goal[S]) -> int | None:
+    """Return the first state that a goal is meant for and that cannot come to it."""
+    can_come = _reaching(before, {number for number, state in enumerate(states) if goal.holds(state)})
+    meant = (number for number, state in enumerate(states) if goal.is_meant(state))
+    return next((number for number in meant if number not in can_come), None)
 
 
 def _reaching(before: list[list[int]], goals: set[int]) -> set[int]:

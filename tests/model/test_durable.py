@@ -4,10 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.model import far_signals
 from tests.model.durable_correlation import Protocol, World, broken, steps
 from tests.model.durable_statements import Facts, explore
 from tests.model.explore import Verdict
 from tests.model.explore import explore as explore_states
+from tests.model.far_signals import FarProtocol, FarTask, FarWorld
 
 
 def lost(facts: Facts) -> bool:
@@ -22,6 +24,10 @@ def late(facts: Facts) -> bool:
     return {"bad", "record"} <= facts
 
 
+def outdated(facts: Facts) -> bool:
+    return {"bad", "taken", "old"} <= facts
+
+
 def never(_facts: Facts) -> bool:
     return False
 
@@ -32,6 +38,9 @@ CHILD = "snap; lock parent; lock kid; snap; put ended; see wait; if wait due; co
 PARK_FOR_CHILD = "snap; lock parent; snap; see ended; unless ended wait; commit"
 RECORD = "snap; lock live; now reaped; unless reaped record; late reaped bad; commit"
 REAP = "lock live; put reaped; commit"
+RESTART = "lock live; put claimed; commit; lock live; put gone; put payload; commit"
+CLAIM = "snap; see payload; lock live; now gone; late payload bad; unless gone taken; unless payload old; commit"
+"""A claim that began before the restart: it passes over the live row, which is gone."""
 BY_KEY = "lock key; snap; put signal; see wait; lock task; if wait due; commit"
 PARK_BY_KEY = "lock key; lock task; snap; see signal; unless signal wait; commit"
 
@@ -44,8 +53,16 @@ PARK_BY_KEY = "lock key; lock task; snap; see signal; unless signal wait; commit
         ((BY_KEY, PARK_BY_KEY), lost),
         ((CHILD, PARK_FOR_CHILD, "lock parent; lock plive; put cancelled; commit"), child_lost),
         (("lock A; lock B; put x; commit", "lock A; lock B; put y; commit"), never),
+        ((RESTART, CLAIM), outdated),
     ],
-    ids=["park and signal", "record and reap", "correlation", "child, park and cancel", "one order of ids"],
+    ids=[
+        "park and signal",
+        "record and reap",
+        "correlation",
+        "child, park and cancel",
+        "one order of ids",
+        "restart and claim",
+    ],
 )
 def test_statements_that_lock_and_then_look_hold(programs: tuple[str, ...], wrong: Callable[[Facts], bool]) -> None:
     found = explore(programs, wrong)
@@ -77,12 +94,14 @@ def test_statements_that_lock_and_then_look_hold(programs: tuple[str, ...], wron
             child_lost,
         ),
         (("lock A; lock B; put x; commit", "lock B; lock A; put y; commit"), never),
+        ((RESTART.replace("put gone; ", ""), CLAIM), outdated),
     ],
     ids=[
         "M35 park locks and looks in one statement", "M36 signal locks and looks in one statement",
         "M37 record matches the lease without a lock", "M38 correlation with the task's lock only",
         "M39 park locks the task before the key", "M40 a child's end locks its own row first",
         "M41 a child's end locks the parent's live row", "M42 parents first, then selves",
+        "M47 a restart changes the live row in place",
     ],
 )  # fmt: skip
 def test_each_order_of_statements_is_needed(programs: tuple[str, ...], wrong: Callable[[Facts], bool]) -> None:
@@ -120,3 +139,28 @@ def test_each_protection_of_correlation_is_needed(without: Protocol) -> None:
 
     assert verdict.broken is not None, "the checker found nothing wrong, so it proves nothing"
     assert "lost" in verdict.broken, verdict
+
+
+def far(rules: FarProtocol, tasks: int) -> Verdict:
+    return explore_states(
+        FarWorld(tasks=(FarTask(),) * tasks),
+        lambda world: far_signals.steps(world, rules),
+        broken=far_signals.broken,
+        ended=far_signals.ended,
+        cut=far_signals.cut,
+    )
+
+
+@pytest.mark.parametrize("tasks", [1, 2])
+def test_a_signal_of_another_database_is_taken_once_or_kept(tasks: int) -> None:
+    found = far(FarProtocol(), tasks)
+
+    assert found.broken is None, found
+    assert found.states > 1000
+
+
+@pytest.mark.parametrize("protection", FarProtocol._fields)
+def test_each_protection_of_signals_between_databases_is_needed(protection: str) -> None:
+    rules = FarProtocol()._replace(**{protection: False})
+
+    assert any(far(rules, tasks).broken for tasks in (1, 2)), protection

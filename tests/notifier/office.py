@@ -22,7 +22,7 @@ from drumline.notifier.recorder import DeliveryRecorder
 from drumline.notifier.retry_policy import RetryPolicy
 from drumline.notifier.webhooks import WebhookDispatcher, WebhookSettings
 from drumline.outbound.guard import AddressGuard, Resolve, parse_allowed, resolve
-from drumline.outbound.smtp import MailServer
+from drumline.outbound.mail import MailServer
 from drumline.outbound.webhook import WebhookSender
 from drumline.ports.notifications import DeliveryFilter
 from drumline.ports.store import LogChunk, Settlement, Store
@@ -44,7 +44,7 @@ class Office:
         allow: tuple[str, ...] = ("127.0.0.1",),
         resolver: Resolve = resolve,
         follow_redirects: bool = False,
-        timeout: float = 0.5,
+        timeout: float = 30,
     ) -> None:
         self.store = store
         self.clock = clock

@@ -10,7 +10,7 @@ from typing import cast
 from aiosmtpd.smtp import SMTP as SmtpServer  # noqa: N811 - an acronym, not a constant
 from aiosmtpd.smtp import Envelope, Session
 
-from drumline.outbound.smtp import MailServer
+from drumline.outbound.mail import MailServer
 
 
 class Postbox:

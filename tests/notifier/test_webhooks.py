@@ -65,7 +65,8 @@ async def test_a_failed_job_names_its_failed_tasks_to_a_receiver(office: Office,
     assert event["data"]["failed_tasks"] == [failed]
 
 
-async def test_four_refusals_and_a_hang_later_the_delivery_is_accepted_once(office: Office, clock: ManualClock) -> None:
+async def test_four_refusals_and_a_hang_later_the_delivery_is_accepted_once(store: Store, clock: ManualClock) -> None:
+    office = Office(store, clock, timeout=3)
     async with receiving([500, 500, 500, 500, HANG, 200]) as receiver:
         order = await office.subscribe(webhook=receiver.url)
         await office.run(Act.FAIL)
@@ -77,6 +78,7 @@ async def test_four_refusals_and_a_hang_later_the_delivery_is_accepted_once(offi
             waits.append(None if next_at is None else next_at - clock.now())
             clock.advance((waits[-1] or 0) / 1000)
         await office.deliver()
+        await office.close()
 
     delivery = await office.only()
     assert waits == [10_000, 20_000, 40_000, 80_000, 160_000, None]
@@ -254,7 +256,7 @@ async def test_a_redirect_is_followed_where_an_operator_wants_it(
 
 
 async def test_a_receiver_that_hangs_holds_up_nobody_else(store: Store, clock: ManualClock, receiver: Receiver) -> None:
-    office = Office(store, clock, timeout=30)
+    office = Office(store, clock)
     async with receiving([HANG]) as stuck:
         await office.subscribe(webhook=stuck.url)
         for _ in range(50):

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
+import asyncpg
 import pytest
 from msgspec.structs import replace
 
@@ -50,6 +51,13 @@ def gift(limit: int, running: int = 0, starts: int = 0, *, taker: str = "pg2", k
 async def share_of(store: PostgresStore, limit: int, key: str | None = None) -> Amount:
     (holding,) = await store.limit_shares.holdings([(limit, key)])
     return holding.share
+
+
+async def give_number_next(url: str, number: int) -> None:
+    """Let a database give the next limit that it is asked to keep this number."""
+    connection = await asyncpg.connect(url)
+    await connection.fetch("SELECT setval(pg_get_serial_sequence('drumline.flow_limit', 'id'), $1, false)", number)
+    await connection.close()
 
 
 async def move(shards: Shards, giver: str, *gifts: Gift) -> int:
@@ -228,8 +236,9 @@ async def test_tasks_that_run_when_a_database_hears_of_a_limit_count(shards: Sha
     assert len(await claim_limited(other, ada)) == 1
 
 
-async def test_limits_are_set_in_the_directory_only(shards: Shards) -> None:
-    await set_limit(shards, task="work", max_concurrent=5)
+async def test_limits_are_set_in_the_directory_only(shards: Shards, shard_urls: tuple[str, ...]) -> None:
+    limit = await set_limit(shards, task="work", max_concurrent=5)
+    await give_number_next(shard_urls[1], limit.id)
 
     with pytest.raises(Conflict):
         await shards["pg2"].limits.set_limit(

@@ -2,10 +2,15 @@ import asyncio
 
 import asyncpg
 import pytest
+from structlog.testing import capture_logs
 
 from drumline.core.errors import Conflict, Unavailable
+from drumline.lifecycle.migrations import missing_migrations
+from drumline.lifecycle.processes import run_migrate
+from drumline.settings import Settings
+from drumline.settings.fields import Secret
 from drumline.stores.postgres import PostgresStore
-from drumline.stores.postgres.migrating import MAJOR, major_of
+from drumline.stores.postgres.migrating import MAJOR, major_of, script_of
 from drumline.stores.sql_files import migrations
 from tests.factories import submit
 
@@ -99,3 +104,39 @@ async def test_a_migration_that_comes_late_is_applied_though_a_newer_one_was(emp
     assert await connection.fetchval("SELECT to_regclass('drumline.progress') IS NOT NULL")
     await connection.close()
     await store.close()
+
+
+async def test_the_script_of_what_is_missing_makes_the_schema_and_nothing_is_missing_then(
+    empty_postgres_url: str,
+) -> None:
+    store = await PostgresStore.open(empty_postgres_url)
+    missing = await store.missing_migrations()
+    assert missing == migrations("drumline.stores.postgres")
+
+    connection = await asyncpg.connect(empty_postgres_url)
+    await connection.execute(script_of(missing))
+    await connection.close()
+
+    assert await store.missing_migrations() == []
+    await store.migrate()  # does nothing
+    assert await submit(store)
+    await store.close()
+
+
+async def test_what_is_missing_is_told_for_each_database(empty_postgres_url: str) -> None:
+    settings = Settings(store_url=Secret(empty_postgres_url))
+
+    ((shard, missing),) = await missing_migrations(settings)
+    assert (shard, missing) == ("main", migrations("drumline.stores.postgres"))
+
+    await run_migrate(settings)
+    assert [each.missing for each in await missing_migrations(settings)] == [[]]
+
+
+async def test_the_first_migration_warns_of_nothing(empty_postgres_url: str) -> None:
+    settings = Settings(store_url=Secret(empty_postgres_url))
+
+    with capture_logs() as logs:
+        await run_migrate(settings)
+
+    assert [line for line in logs if line["log_level"] == "warning"] == []

@@ -49,11 +49,26 @@ INSERT INTO drumline.schedule_run (schedule_id, fire_time, created_at, kind, sta
 INSERT INTO drumline.cause (first_at, last_at, count, lane, fingerprint, kind, message)
 SELECT 1, 1, 1, id, 'f', 'k', 'm' FROM {lane};
 INSERT INTO drumline.dead_letter VALUES ('{id}', 1, 1, 1, 1, 'r', 'm');
+INSERT INTO drumline.failure_triage (tenant, fingerprint, decision, changed_at) VALUES ('{tenant}', 'f', 'open', 1);
+INSERT INTO drumline.saved_view VALUES (1, 1, '{tenant}', 'ada', 'tasks', 'n', true, '', '[]');
+INSERT INTO drumline.alert_rule (id, tenant, name, condition, severity, created_at, since, every_ms)
+VALUES ('{id}', '{tenant}', 'n', '', 'info', 1, 1, 1);
+INSERT INTO drumline.alert_incident (rule, fired_at, value, peak, tenant) VALUES ('{id}', 1, 1, 1, '{tenant}');
+INSERT INTO drumline.slo (id, tenant, name, task, definition, created_at, due_at, counted_until)
+VALUES ('{id}', '{tenant}', 'n', 't', '', 1, 1, 1);
+INSERT INTO drumline.slo_hour VALUES ('{id}', 1, 1, 1);
 INSERT INTO drumline.payload_edit VALUES ('{id}', 1, 1, '');
+INSERT INTO drumline.task_fork VALUES ('{id}', '{id}', 1, 0, 'i', '');
+INSERT INTO drumline.task_link VALUES ('{id}', '{id}', 0, NULL, NULL, 0, 'n', '');
+INSERT INTO drumline.task_round VALUES ('{id}', 1, 1, 1, 0, '');
+INSERT INTO drumline.round_record VALUES ('{id}', 1, 1, NULL, 1, 1, 1, 1, 1, 1, 'n', '', 'null');
+INSERT INTO drumline.round_link VALUES ('{id}', '{id}', 1, 0, 0, 'n', '');
+INSERT INTO drumline.child_note VALUES ('{id}', 1, '', '');
 INSERT INTO drumline.step_record VALUES ('{id}', 1, 1, NULL, 1, 1, 1, 1, 1, 'n', '', 'null');
 INSERT INTO drumline.task_wait VALUES ('{id}', 1, NULL, 1, 2, 'n', '', '');
 INSERT INTO drumline.signal (task_id, at, tenant, name, key, id, payload)
 VALUES ('{id}', 1, '{tenant}', 'n', '', '1', '');
+INSERT INTO drumline.signal_watch (task_id, at, version, tenant, name, key) VALUES ('{id}', 1, 1, '{tenant}', 'n', 'k');
 INSERT INTO drumline.bulk (id, created_at, tokens_at, total, tenant, act, state, request)
 VALUES ('{id}', 1, 1, 1, '{tenant}', 'cancel', 'running', '');
 INSERT INTO drumline.bulk_item (bulk_id, task_id, seq) VALUES ('{id}', '{id}', 1);

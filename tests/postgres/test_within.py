@@ -27,6 +27,8 @@ OUTSIDE = {
     "find_dead_letters", "find_dead_letters_of_causes", "find_dead_letters_of_job",
     # Count, in lanes and under limits that were looked up within.
     "count_live", "count_ended", "count_lanes", "running_under",
+    # The names of paused queues, in which the queue of a task is looked for that was looked up within.
+    "paused_queues",
 }  # fmt: skip
 """Statements that look at rows of tenants from outside the walls though a tenant asked, and why that is right."""
 

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Raw
 from redis.asyncio import Redis
 
 from drumline.core.clock import ManualClock
+from drumline.core.durable import RestartRequest
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.outcome import ErrorInfo, Failed, Succeeded
 from drumline.core.session import SessionSpec, TaskType
+from drumline.core.state import State
 from drumline.core.task import ClaimedTask
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
@@ -202,3 +205,17 @@ async def test_completed_work_leaves_nothing_behind_in_redis(office: Office, cli
     kinds = {str(key).partition("{queue}:")[2].partition(":")[0] for key in await client.keys()}
 
     assert kinds == {"generation", "ability"}
+
+
+async def test_a_task_that_restarts_is_hinted_at_and_claimed_with_its_new_payload(office: Office) -> None:
+    task = await office.submit(payload={"n": 1})
+    for number in range(2, 5):
+        (claimed,) = await office.claim()
+        answer = await office.gateway.restart(
+            RestartRequest(lease=claimed.lease, payload=Raw(f'{{"n":{number}}}'.encode()))
+        )
+        await office.engine._offers.drained()
+        assert answer is State.QUEUED
+    (last,) = await office.claim()
+
+    assert (last.lease.task, bytes(last.payload), last.attempt) == (task, b'{"n":4}', 1)

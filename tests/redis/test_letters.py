@@ -27,6 +27,8 @@ from tests.factories import request
 from tests.harness.sqlite import migrated
 from tests.redis.hints import eventually
 
+pytestmark = pytest.mark.usefixtures("patient")
+
 SPEC = SessionSpec(host="ada", pid=1, version="0", queues=(), types=(TaskType(name="work"),), capacity=10)
 OOPS = Failed(ErrorInfo("ValueError", "oops"), permanent=True)
 

@@ -122,6 +122,31 @@ async def test_an_old_dump_is_harmless(
     assert [task.lease.task for task in claimed] == [waiting]
 
 
+async def test_a_hint_that_came_after_the_hint_of_a_later_act_does_not_hide_its_task(
+    store: SqliteStore, queue: RedisQueue, sweeper: Sweeper, clock: ManualClock
+) -> None:
+    task = await submit(store)
+    await sweeper.pass_once()
+    # It waited with a deadline, and was woken by another process, whose push came first.
+    await queue.push([Hint(task, LANE, Instant(clock.now() + 300_000))])
+
+    hidden = await offered(queue)
+    await passes(sweeper, 2)
+
+    assert hidden == []
+    assert await offered(queue) == [task]
+
+
+async def test_a_hint_that_is_too_early_is_left_alone(
+    store: SqliteStore, queue: RedisQueue, sweeper: Sweeper, clock: ManualClock
+) -> None:
+    task = await submit(store, delay=5)
+    await sweeper.pass_once()
+    await queue.push([Hint(task, LANE, clock.now())])
+
+    assert await passes(sweeper, 3) == 0
+
+
 async def test_a_hint_that_was_never_pushed_is_found(store: SqliteStore, queue: RedisQueue, sweeper: Sweeper) -> None:
     await sweeper.pass_once()
     task = await submit(store)

@@ -1,11 +1,12 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
 from itertools import permutations
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, TypedDict, Union
 from uuid import UUID
 
 import pytest
@@ -285,14 +286,96 @@ def unreadable(value: "Missing") -> None:  # type: ignore[name-defined]  # noqa:
     ...
 
 
-def ambiguous(value: Point | Invoice) -> None: ...
+def unsupported(value: Point | complex) -> None: ...
 
 
 @pytest.mark.parametrize(
-    ("function", "message"), [(unreadable, "'Missing' is not defined"), (ambiguous, "cannot be read from JSON")]
+    ("function", "message"), [(unreadable, "'Missing' is not defined"), (unsupported, "cannot be read from JSON")]
 )
 def test_annotations_that_make_no_sense_are_told_when_a_worker_publishes_them(
     function: Callable[..., Any], message: str
 ) -> None:
     with pytest.raises(TypeError, match=message):
         define(function).schema()
+
+
+@dataclass
+class Found:
+    where: Path
+
+
+@dataclass
+class Lost:
+    name: str
+    searched: int = 0
+
+
+@dataclass
+class Tree:
+    children: "list[Tree] | None" = None
+
+
+class Row(TypedDict):
+    size: int
+
+
+@pytest.mark.parametrize(
+    ("hint", "value"),
+    [
+        (Found | Lost, Found(Path("/tmp"))),
+        (Found | Lost, Lost("a", 3)),
+        (Found | Lost | None, None),
+        (Union[Found, Lost], Lost("a")),  # noqa: UP007 - as older code writes it
+        (Path | int, 3),
+        (Path | int, Path("a")),
+        (datetime | str, "soon"),
+        (datetime | date, date(2026, 1, 2)),
+        (Row | Found, {"size": 3}),
+        (list[Found | Lost], [Lost("a"), Found(Path("b"))]),
+        (dict[str, Found | Lost | None], {"a": None, "b": Lost("b")}),
+        (Tree | Lost, Tree([Tree(), Tree([])])),
+    ],
+    ids=str,
+)
+def test_a_union_is_read_as_the_member_that_was_written(hint: Any, value: Any) -> None:
+    def look(target: Any) -> Any:
+        return target
+
+    look.__annotations__ = {"target": hint, "return": hint}
+    definition = define(look)
+    payload = definition.payload(value)
+
+    assert definition.arguments.bind(payload) == {"target": value}
+    assert definition.decode_result(definition.encode_result(value)) == value
+
+
+def test_a_value_that_is_no_member_of_a_union_is_told_why() -> None:
+    def look(target: Found | Lost) -> None: ...
+
+    definition = define(look, name="look")
+
+    with pytest.raises(Invalid) as refused:
+        definition.arguments.bind(b'{"target": {"searched": 3}}')
+    assert str(refused.value) == (
+        "payload.target: fits none of Found | Lost: Found.where: is required; Lost.name: is required"
+    )
+
+
+def test_the_schema_of_a_union_needs_no_definitions_from_elsewhere() -> None:
+    def look(target: Tree | Lost) -> None: ...
+
+    target = define(look).schema()["properties"]["target"]
+
+    tree, missing = target["anyOf"]
+    assert tree["properties"]["children"]["anyOf"][0] == {"type": "array", "items": {}}
+    assert missing["required"] == ["name"]
+
+
+def test_a_union_with_a_class_that_has_no_codec_is_refused() -> None:
+    class Unknown: ...
+
+    def look(target: Unknown | Found) -> None: ...
+
+    look.__annotations__["target"] = Unknown | Found
+    with pytest.raises(TypeError, match=r"the parameter 'target' is annotated .*, which cannot be read from JSON"):
+        define(look)

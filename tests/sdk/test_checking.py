@@ -28,6 +28,7 @@ WRONG: dict[str, list[Any]] = {
     "retry_on": ["ConnectionError", [ValueError()], [str], 5, None],
     "give_up_on": ["ConnectionError", (ValueError, "x"), [int]],
     "tags": ["abc", 5, ["a", 5], b"x", None],
+    "window": ["5", 1.5, True, [5]],
     "max_concurrent": ["3", True, 1.5],
     "rate_limit": [50, None],
     "limit_by": [5],

@@ -1,15 +1,17 @@
 """Functions that run at times: what the decorators note, and what they refuse where it is written."""
 
 import json
+import logging
 import time
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from logging.handlers import QueueHandler
 from pathlib import Path
 from queue import Queue
 
 import pytest
 from msgspec import Raw
 
-from drumline import Context, Drumline, Invalid, inject
+from drumline import Context, Drumline, Invalid, NotFound, inject
 from drumline.core.app_schedules import AppSchedule, RegisterRequest
 from drumline.core.firing_policy import Misfire, Overlap
 from drumline.core.schedule import ScheduleRequest
@@ -96,6 +98,54 @@ def test_a_function_that_needs_arguments_must_get_them(app: Drumline[None]) -> N
 
         @app.cron("@daily")
         def report(region: str) -> None: ...
+
+
+def test_a_schedule_can_be_previewed_by_the_clock_of_its_zone(app: Drumline[None]) -> None:
+    @app.cron("30 2 * * *", tz="Europe/Berlin", name="nightly")
+    def report() -> None: ...
+
+    after = datetime(2026, 10, 24, 12, 0)  # noqa: DTZ001 - by the clock of the schedule
+    times = app.schedules.preview(report, count=2, after=after)
+
+    assert [time.isoformat() for time in times] == ["2026-10-25T02:30:00+02:00", "2026-10-26T02:30:00+01:00"]
+    assert app.schedules.preview("nightly", count=2, after=times[0]) == [times[1], times[1] + timedelta(days=1)]
+    assert len(app.schedules.preview(report)) == 5
+    assert min(app.schedules.preview(report)) > datetime.now(UTC)
+
+
+def test_a_preview_says_which_schedule_is_meant(app: Drumline[None]) -> None:
+    @app.cron("@daily", name="early", arguments={"region": "eu"})
+    @app.cron("@hourly", name="often", arguments={"region": "us"})
+    @app.task(name="clean")
+    def clean(region: str) -> None: ...
+
+    with pytest.raises(Invalid, match="schedule: clean has several: name one of often, early"):
+        app.schedules.preview(clean)
+    with pytest.raises(NotFound, match="no schedule named 'oftn' is in the code of this app; did you mean often"):
+        app.schedules.preview("oftn")
+    for count in (0, 1001):
+        with pytest.raises(Invalid, match="count: must be from 1 to 1,000"):
+            app.schedules.preview("often", count=count)
+
+
+def test_a_schedule_that_is_registered_is_logged_and_not_printed(
+    app: Drumline[None], capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    @app.cron("@yearly", name="rarely")
+    def report() -> None: ...
+
+    records: Queue[logging.LogRecord] = Queue()
+    handler = QueueHandler(records)
+    logger = logging.getLogger("drumline.schedules")
+    logger.addHandler(handler)
+    try:
+        with caplog.at_level("INFO", "drumline.schedules"), app.running():
+            message = records.get(timeout=30).getMessage()
+    finally:
+        logger.removeHandler(handler)
+
+    assert message == "schedules.registered: shop: created rarely"
+    assert "registered" not in capsys.readouterr().out
 
 
 def test_an_app_without_schedules_still_says_which_modules_it_has(app: Drumline[None]) -> None:

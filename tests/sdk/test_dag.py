@@ -225,12 +225,66 @@ def test_a_result_of_another_job_is_refused() -> None:
     assert len(mine) == 0
 
 
-def test_mapping_over_a_result_whose_length_nobody_knows_is_refused() -> None:
-    dag = app.dag("x")
-    node = dag.add(look, [1, 2, 3])
+def test_a_result_cannot_be_gone_through_before_the_job_has_run() -> None:
+    node = app.dag("x").add(look, [1, 2, 3])
 
     with pytest.raises(TypeError, match="the length of the result of 'look' is not known before the job has run"):
-        dag.map(charge, node.out)
+        list(node.out)
+
+
+def test_a_map_over_a_result_is_one_task_that_starts_the_others() -> None:
+    with app.dag("x", retries=2) as dag:
+        orders = dag.add(look, [1, 2, 3])
+        charges = dag.options(window=5).map(charge, orders.out.rows)
+        dag.add(send, charges.out, copy="boss")
+        dag.map(look, charges.out)
+
+    assert needs(dag) == {"look": (), "charge": ("look",), "send": ("charge",), "look_2": ("charge",)}
+    task = dag.request.tasks["charge"]
+    assert (task.name, task.queue) == ("map", "billing")
+    assert payload(dag, "charge") == {
+        "items": {"$result": "look.rows"},
+        "each": {"name": "shop.charge", "payload": {}, "queue": "billing", "retries": 7, "timeout": 30.0},
+        "into": "order",
+        "window": 5,
+    }
+    assert payload(dag, "send") == {"invoices": {"$result": "charge"}, "copy": "boss"}
+    # What the job says for its tasks holds for those of a map, too, unless these say otherwise.
+    assert payload(dag, "look_2")["each"] == {"name": "shop.look", "payload": {}, "retries": 2}
+
+
+def test_other_arguments_of_a_map_over_a_result_may_be_results() -> None:
+    @app.task(name="shop.copy")
+    def copied(invoice: Any, /, to: str, *, again: bool = False) -> None: ...
+
+    with app.dag("x") as dag:
+        orders = dag.add(look, [1])
+        to = dag.add(look, "boss")
+        dag.map(copied, orders.out, to.out, again=True)
+
+    assert dag.request.tasks["copy"].needs == ("look_2", "look")
+    assert payload(dag, "copy")["into"] == "invoice"
+    assert payload(dag, "copy")["each"]["payload"] == {"to": {"$result": "look_2"}, "again": True}
+
+
+def test_maps_over_results_that_make_no_sense_are_refused() -> None:
+    @app.task(name="shop.nothing")
+    def nothing(*, key: int = 1) -> None: ...
+
+    dag = app.dag("x")
+    node = dag.add(look, [1])
+    with pytest.raises(TypeError, match=r"shop\.nothing has no first parameter"):
+        dag.map(nothing, node.out)  # type: ignore[arg-type]
+    with pytest.raises(Invalid, match="window: must be from 1 to 100,000"):
+        dag.options(window=0).map(charge, node.out)
+    with pytest.raises(Invalid, match="window: is for a map over a result"):
+        dag.options(window=3).map(charge, [1, 2])
+    with pytest.raises(Invalid, match="idempotency_key: is not for the tasks of a map"):
+        dag.map(charge.options(key="k"), node.out)
+    with pytest.raises(TypeError, match=r"dag\.options: window must be a whole number"):
+        dag.options(window="3")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="send"):
+        dag.map(send, node.out, bad=1)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(

@@ -45,9 +45,10 @@ async def test_a_refusal_names_the_option_alone(tmp_path: Path) -> None:
 
 
 def test_a_closed_app_leaves_no_thread_and_connects_again(tmp_path: Path) -> None:
+    before = threading.enumerate()
     app = Drumline("test", data=tmp_path)
     app.submit_task("ping")
-    (thread,) = [t for t in threading.enumerate() if t.name == "drumline-embedded"]
+    (thread,) = [t for t in threading.enumerate() if t.name == "drumline-embedded" and t not in before]
 
     app.close()
     app.close()
@@ -75,11 +76,12 @@ def test_a_task_never_makes_a_store_of_its_own_to_submit_to(tmp_path: Path) -> N
 
 
 async def test_an_async_program_can_stay_connected_on_its_own_loop(tmp_path: Path) -> None:
+    before = threading.enumerate()
     app = Drumline("test", data=tmp_path)
 
     async with app.connected():
         handle = await app.asubmit_task("ping")
-        threads = {thread.name for thread in threading.enumerate()}
+        threads = {thread.name for thread in threading.enumerate() if thread not in before}
 
         assert await handle.astatus() is Status.QUEUED
         assert "drumline-embedded" not in threads

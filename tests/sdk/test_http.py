@@ -181,7 +181,9 @@ def test_an_error_keeps_its_message_field_and_code() -> None:
 def test_a_wrong_key_is_refused(house: EmbeddedTransport) -> None:
     with served(house) as port:
         app = Drumline("test", url=f"http://127.0.0.1:{port}", api_key="sk_wrong")
-        with pytest.raises(Unauthorized):
+        with pytest.raises(
+            Unauthorized, match=r"not valid\. Give a key with DRUMLINE_API_KEY or Drumline\(…, api_key=…\)"
+        ):
             app.submit_task("ping")
         app.close()
 

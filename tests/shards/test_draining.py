@@ -5,11 +5,14 @@ from contextlib import asynccontextmanager
 
 import asyncpg
 import pytest
+from msgspec import Raw
 from msgspec.structs import replace
 
 from drumline.core.attempt import Progress, ProgressNote
+from drumline.core.children import OnEnd
 from drumline.core.clock import Instant, ManualClock
-from drumline.core.errors import Conflict
+from drumline.core.durable import RestartRequest
+from drumline.core.errors import Conflict, NotFound
 from drumline.core.ids import TaskId
 from drumline.core.job import JobStatus
 from drumline.core.shard_map import DIRECTORY
@@ -28,6 +31,8 @@ from drumline.shards.service import ShardService
 from drumline.shards.shard_set import Shard
 from drumline.shards.store import ShardedStore
 from drumline.stores.postgres import PostgresStore
+from tests.child_factories import family
+from tests.durable_factories import park, record, sleep, step
 from tests.factories import claim, claim_one, new_id, open_session, request, settle, state_of, submit
 from tests.job_factories import claim_keys, finish, job_of, job_view, run_all, states_in, submit_job
 from tests.postgres.polling import until
@@ -131,6 +136,37 @@ async def test_an_ended_task_moves_with_attempts_logs_files_and_dead_letter(worl
     assert await taker.outputs.artifact(task, "file") == file
     assert await store.outputs.artifacts(task) == []
     assert len(await taker.dead_letters.dead_letter_groups(LETTERS, limit=5)) == 0
+
+
+async def test_a_durable_task_moves_with_its_records_and_its_rounds(world: World, store: Store) -> None:
+    task = await submit(store)
+    session = await open_session(store)
+    lease = (await claim_one(store, session)).lease
+    await record(store, step(lease, "old", 1))
+    await store.durable.restart(RestartRequest(lease=lease, payload=Raw(b'{"n":2}')))
+    lease = (await claim_one(store, session)).lease
+    await record(store, step(lease, "new", 2))
+    await park(store, lease, sleep("nap", 60_000))
+    before = [await store.durable.steps(task, after=0, limit=9, round=number) for number in (1, 2)]
+    await move_slots(world, "pg2")
+
+    assert await drain(world, DIRECTORY) == 1
+
+    whole = ShardedStore(world.shards)
+    assert await store.drainage.held() == Held()
+    assert [await whole.durable.steps(task, after=0, limit=9, round=number) for number in (1, 2)] == before
+    assert not isinstance(before[0], NotFound)
+    assert [each.name for each in before[0].page.records] == ["old"]
+
+
+async def test_a_family_of_an_earlier_round_stays_until_the_round_is_forgotten(world: World, store: Store) -> None:
+    found = await family(store, 1, on_end=OnEnd.ABANDON)
+    await store.durable.restart(RestartRequest(lease=found.lease, payload=Raw(b"{}")))
+    await move_slots(world, "pg2")
+
+    assert await drain(world, DIRECTORY) == 0
+
+    assert await state_of(store, found.parent) is State.QUEUED
 
 
 async def test_what_an_attempt_leaves_and_when_a_task_expires_follow_it(world: World, store: Store) -> None:

@@ -10,11 +10,11 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from drumline.core.attempt import Progress, ProgressNote
-from drumline.core.errors import Fenced, NotFound, Unavailable
+from drumline.core.errors import Conflict, Fenced, NotFound, Unavailable
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.lease import Lease
 from drumline.core.outcome import Released, Succeeded
-from drumline.core.session import Beat, SessionSpec, TaskType
+from drumline.core.session import Beat, SessionSpec, TaskType, Usage
 from drumline.core.shard_map import DIRECTORY, ShardMap, SlotEntry
 from drumline.core.slots import slot_of
 from drumline.core.state import State
@@ -26,7 +26,7 @@ from drumline.shards.gateway import ShardedGateway
 from drumline.shards.shard_set import Shard
 from tests.factories import request
 from tests.harness.proxy import Proxy
-from tests.shards.world import World, opened
+from tests.shards.world import World, front, opened
 
 WORKER = SessionSpec(host="h", pid=7, version="1", queues=(), types=(TaskType(name="work"),), capacity=8)
 A_WHILE = 10.0
@@ -172,6 +172,32 @@ async def test_a_worker_that_is_asked_to_drain_in_one_shard_is_told(world: World
     await world.shards.named("pg3").store.sessions.drain_session(session)
 
     assert (await gateway.beat(Beat(session=session))).should_drain
+    assert await gateway.leave(session)
+    assert (await gateway.beat(Beat(session=session))).is_open is False
+
+
+async def test_a_drain_is_undone_in_every_shard_or_the_worker_has_left(world: World, gateway: ShardedGateway) -> None:
+    session, other = await gateway.open_session(WORKER), await gateway.open_session(WORKER)
+    for each in (session, other):
+        await front(world).store.sessions.drain_session(each)
+
+    await front(world).store.sessions.undrain_session(session)
+
+    assert not (await gateway.beat(Beat(session=session))).should_drain
+    assert not await gateway.leave(session)
+    assert await gateway.leave(other)
+    with pytest.raises(Conflict):
+        await front(world).store.sessions.undrain_session(other)
+
+
+async def test_a_drain_is_not_undone_while_a_shard_is_away(world: World, gateway: ShardedGateway, proxy: Proxy) -> None:
+    session = await gateway.open_session(WORKER)
+    await front(world).store.sessions.drain_session(session)
+    proxy.refuse()
+    proxy.reset()
+
+    with pytest.raises(Unavailable):
+        await front(world).store.sessions.undrain_session(session)
 
 
 async def test_every_shard_hears_of_its_own_leases_only(world: World, gateway: ShardedGateway) -> None:
@@ -179,11 +205,14 @@ async def test_every_shard_hears_of_its_own_leases_only(world: World, gateway: S
     session = await gateway.open_session(WORKER)
     held = tuple(task.lease for task in await take_all(gateway, session, 6))
 
-    reply = await gateway.beat(Beat(session=session, held=held))
+    usage = Usage(memory=84_000_000, cpu=1.5)
+    reply = await gateway.beat(Beat(session=session, held=held, usage=usage))
 
     views = [view for shard in world.shards for view in await shard.store.sessions.sessions()]
+    (one,) = await front(world).sessions.list()
     assert (reply.is_open, reply.lost, reply.cancelled) == (True, (), ())
-    assert [(view.held, view.beat) for view in views] == [(2, 1)] * 3
+    assert [(view.held, view.beat, view.usage) for view in views] == [(2, 1, usage)] * 3
+    assert (one.held, one.usage) == (6, usage)
 
 
 async def test_a_worker_that_serves_one_database_takes_up_those_that_are_added(shard_urls: tuple[str, ...]) -> None:
@@ -211,8 +240,9 @@ async def test_a_worker_that_serves_one_database_takes_up_those_that_are_added(s
 
 
 async def test_a_claim_takes_from_all_shards_what_it_has_room_for_and_no_more(
-    world: World, gateway: ShardedGateway
+    world: World, gateway: ShardedGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("drumline.shards.claim.PATIENCE", A_WHILE)
     ids = await submit(world, *world.shards.names, count=3)
     session = await gateway.open_session(WORKER)
 
@@ -423,6 +453,28 @@ async def test_a_task_that_is_not_where_the_map_says_is_settled_where_it_was_cla
 
     assert reply.lost == ()
     assert answers == repeated == [State.COMPLETED]
+
+
+async def test_a_lease_whose_shard_cannot_be_found_out_is_told_to_each_that_may_have_it(
+    world: World, gateway: ShardedGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shard that has it, and hears of others only, would free it."""
+    (id_,) = await submit(world, "pg3")
+    session = await gateway.open_session(WORKER)
+    (task,) = await take_all(gateway, session, 1)
+    history = (SlotEntry(DIRECTORY), SlotEntry("pg3", 1 << 59, 1), SlotEntry("pg2", 1 << 60, 2))
+    world.shards.map = ShardMap(world.shards.map.number, {**world.shards.map.histories, slot_of(id_): history})
+
+    async def lost(_leases: object) -> list[object]:
+        raise Unavailable("the answer was lost")
+
+    with monkeypatch.context() as patch:
+        for shard in world.shards:
+            patch.setattr(shard.store, "lease_states", lost)
+        reply = await ShardedGateway(world.shards).beat(Beat(session=session, held=(task.lease,)))
+
+    (view,) = await world.shards.named("pg3").store.sessions.sessions()
+    assert (reply.is_open, reply.lost, view.held) == (True, (), 1)
 
 
 async def test_a_server_with_an_old_map_finds_a_lease_by_looking_at_the_directory_again(

@@ -11,7 +11,8 @@ from drumline.core.ids import JobId
 from drumline.core.slots import slot_of
 from drumline.ports.drain import Copy, TakeOut
 from drumline.ports.jobs import SubmittedJob
-from drumline.scheduler.waits import WaitExchange, WaitShard
+from drumline.scheduler.exchange import WaitShard
+from drumline.scheduler.waits import WaitExchange
 from drumline.shards.forwarding import Forwarding
 from drumline.shards.job_router import JobRouter
 from drumline.stores.postgres import PostgresStore

@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from tests.evidence.trace import Ending, Execution, Fault, Operation, Phase
@@ -67,6 +68,7 @@ class Evidence:
         self.receiver, self.broker = world.receiver, world.broker
         self.steps = {step.label: step for step in world.plan.steps}
         self.refusals: list[Refusal] = world.refusals
+        self.effects = world.effects
         self.begun = {(line.task, line.epoch): line for line in self.executions if line.moment == "begin"}
         self.changes = [
             change._replace(session=_apart(change.session, number))
@@ -92,6 +94,17 @@ class Evidence:
             for session, spec in connection.execute("SELECT id, spec FROM session")
         }
 
+    def silence_before(self, session: int, at: float) -> tuple[float, float] | None:
+        """Return from when to when a session was silent that was taken for dead at a time; None if it was not."""
+        for before, change in pairwise(self.by_session[session]):
+            if change.what == "dead" and abs(change.at - at) < 0.01:
+                return before.at, change.at
+        return None
+
+    def database_of(self, session: int) -> str:
+        """Return the name of the database that a session is in."""
+        return list(self.databases.servers)[session >> 64]
+
     def is_remote(self, worker: str) -> bool:
         """Tell whether a worker reaches the database by way of the servers."""
         fleet = self.plan.fleet
@@ -108,6 +121,13 @@ class Evidence:
         """Return the tasks that clients have asked for one of these, whatever became of it."""
         return {line.task for line in self.operations if line.what in what and line.task is not None}
 
+    def was_retried(self, task: str | None) -> bool:
+        """Tell whether a client has asked to retry a task, or one of those that started it: that retries it too."""
+        asked = self.concerned("retry")
+        while task is not None and task not in asked:
+            task = self.endings[task].parent if task in self.endings else None
+        return task is not None
+
     def options_of(self, task: str) -> dict[str, Any] | None:
         """Return what a task was submitted with; None if the plan does not tell."""
         head, _, tail = self.payloads[task]["label"].partition(".")
@@ -116,6 +136,8 @@ class Evidence:
             return None
         found: dict[str, Any]
         match step.what:
+            case "submit" if tail:  # a child
+                return None
             case "submit":
                 found = step.body
             case "batch":

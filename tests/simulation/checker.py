@@ -9,16 +9,22 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from tests.evidence.trace import Operation, Phase
-from tests.simulation.account import COMPLETED, CRASHED, RUNNING, Evidence, Row, seconds_of
+from tests.evidence.trace import Fault, Operation, Phase
+from tests.simulation.account import COMPLETED, CRASHED, FOREVER, RUNNING, Evidence, Row, seconds_of
+from tests.simulation.durable_checks import DURABLE_CHECKS
+from tests.simulation.family_checks import FAMILY_CHECKS
 from tests.simulation.lease_checks import LEASE_CHECKS
 from tests.simulation.outside_checks import OUTSIDE_CHECKS
-from tests.simulation.world import World
+from tests.simulation.world import RESTART_AFTER, World
 
 ON_ITS_WAY: Final = 2.0
 """Seconds for which what was sent before the end of a fault may still be on its way."""
+LEAST_FELT: Final = 1.0
+"""Seconds of a silence that faults have to cover: the rest is the time between two beats, before and after."""
+HARMLESS: Final = frozenset({"clock", "drift"})
+"""Faults by which no worker may lose a lease: death is observed, not read off a clock."""
 ENDING_ACTS: Final = frozenset(
-    {"complete", "back_off", "fail", "snooze", "release", "reap", "stop", "cancel", "force_cancel", "skip"}
+    {"complete", "back_off", "fail", "snooze", "park", "release", "reap", "stop", "cancel", "force_cancel", "skip"}
 )
 
 
@@ -105,19 +111,33 @@ def executions_do_not_overlap_without_a_fault(evidence: Evidence) -> Iterator[st
 
 
 def _is_explained(evidence: Evidence, row: Row) -> bool:
-    """Tell whether a fault hit the worker of an attempt, or what it needs, between its lease and its loss."""
-    worker = evidence.workers.get(row.session or 0, "")
-    name = worker.partition(".")[0]
-    reached_by = {name, "database", "all"} | ({"api"} if evidence.is_remote(name) else set())
+    """Tell whether faults kept the worker of an attempt from beating in the silence for which it was taken for dead."""
+    session = row.session or 0
+    silence = evidence.silence_before(session, row.finished)
+    if silence is None:
+        return False
+    since, until = silence
+    felt = 0.0
     for fault in evidence.faults:
-        hit = fault.target.partition(".")[0]
-        hit = "api" if hit.startswith("api") else hit
-        # A claim of a process that is dead may still be on its way, and be given a lease.
-        is_late = fault.kind == "kill" and fault.target == worker
-        is_felt = is_late or evidence.lasts_until(fault) + ON_ITS_WAY >= (row.started or 0.0)
-        if hit in reached_by and fault.at <= row.finished and is_felt:
-            return True
-    return False
+        if fault.kind not in HARMLESS and _keeps_from_beating(evidence, fault, session):
+            felt += max(min(_felt_until(evidence, fault, session), until) - max(fault.at, since), 0.0)
+    return felt >= LEAST_FELT
+
+
+def _keeps_from_beating(evidence: Evidence, fault: Fault, session: int) -> bool:
+    """Tell whether a fault hit a worker itself, the database of the session, or a server that a remote worker needs."""
+    worker = evidence.workers.get(session, "")
+    if fault.target in {worker, "database", f"database.{evidence.database_of(session)}"}:
+        return True
+    # An upgrade lets a worker end in order, and every server in its turn.
+    return evidence.is_remote(worker.partition(".")[0]) and (fault.target.startswith("api") or fault.kind == "upgrade")
+
+
+def _felt_until(evidence: Evidence, fault: Fault, session: int) -> float:
+    """Return until when a fault was felt: who is killed stays dead, and a server is started again after a while."""
+    if fault.kind == "kill":
+        return FOREVER if fault.target == evidence.workers.get(session) else fault.at + RESTART_AFTER + LEAST_FELT
+    return evidence.lasts_until(fault) + ON_ITS_WAY
 
 
 def limits_hold(evidence: Evidence) -> Iterator[str]:
@@ -311,5 +331,7 @@ CHECKS: Final = (
     the_log_tells_all,
     nothing_begins_early,
     *LEASE_CHECKS,
+    *DURABLE_CHECKS,
+    *FAMILY_CHECKS,
     *OUTSIDE_CHECKS,
 )

@@ -7,13 +7,16 @@ from typing import Any, Final, NamedTuple
 
 from drumline.testing.loop import SimulatedProcess
 from tests.evidence.trace import Operation, Phase
+from tests.simulation.durable import SIGNAL
 from tests.simulation.network import Answer, NoAnswer, Refused, Request
 from tests.simulation.plan import Step
 from tests.simulation.processes import KEY
 from tests.simulation.world import World
 
 MOST_TRIES: Final = 5
-REPEATABLE: Final = frozenset({"pause", "resume", "read", "limit", "peek", "tenant", "subscribe", "forge", "move"})
+REPEATABLE: Final = frozenset(
+    {"pause", "resume", "read", "limit", "peek", "tenant", "subscribe", "forge", "move", "signal"}
+)
 """What may be sent again without a key when the answer is unknown."""
 CREATED_ONCE: Final = frozenset({"tenant", "subscribe"})
 """What is there already if it is refused with a conflict."""
@@ -66,7 +69,7 @@ class Clients:
             return False
         self._count += 1
         op, body = self._count, call.body or {}
-        task = None if "job" in step.what else self.ids.get(step.about or "")
+        task = None if "job" in step.what else self._id_of(step.about or "")
         once = body.get("idempotency_key") if isinstance(body, dict) else None
         # Tenants have keys of their own: to judges it is another key.
         key = f"{step.tenant}/{once}" if once and step.tenant else once
@@ -79,8 +82,9 @@ class Clients:
                 )
             )  # fmt: skip
 
-        # Judges have to know which tasks the clock may cancel.
-        note(Phase.INVOKE, detail={"expires": True} if "'expires'" in str(body) else {})
+        # Judges have to know which tasks the clock may cancel, and what is done to many.
+        told = {"expires": True} if "'expires'" in str(body) else {}
+        note(Phase.INVOKE, detail=told | ({"act": body["act"]} if step.what == "bulk" else {}))
         may_repeat = step.what in REPEATABLE or once is not None
         answer = await self._send(call, MOST_TRIES if may_repeat else 1)
         if answer is None:
@@ -145,12 +149,12 @@ class Clients:
 
     def _call_of(self, step: Step) -> Call | None:
         """Return the request of a step; None if what it is about is not known."""
-        about = self.ids.get(step.about or "")
+        about = self._id_of(step.about or "")
         body, tenant = step.body, step.tenant
         calls: dict[str, tuple[str, str, Any]] = {
             "submit": ("POST", "/api/v1/tasks", body),
             "batch": ("POST", "/api/v1/tasks/batch", body),
-            "job": ("POST", "/api/v1/jobs", {**body, "depends_on": [about]} if about else body),
+            "job": ("POST", "/api/v1/jobs", self._with_needed(step)),
             "schedule": ("POST", "/api/v1/schedules", body),
             "limit": ("PUT", "/api/v1/limits/limited", body),
             "pause": ("POST", f"/api/v1/queues/{body.get('queue')}/pause", {}),
@@ -171,11 +175,26 @@ class Clients:
             "retry": ("POST", f"/api/v1/tasks/{about}/retry", None),
             "read": ("GET", f"/api/v1/tasks/{about}", None),
             "peek": ("GET", f"/api/v1/tasks/{about}", None),
+            "signal": ("POST", f"/api/v1/tasks/{about}/signals/{SIGNAL}", body),
             "reschedule": ("PATCH", f"/api/v1/tasks/{about}", body),
             "cancel_job": ("POST", f"/api/v1/jobs/{about}/cancel", None),
             "resume_job": ("POST", f"/api/v1/jobs/{about}/resume", None),
         }[step.what]
         return Call(method, path, sent, tenant)
+
+    def _id_of(self, label: str) -> str | None:
+        """Return what an earlier step has made; of children what is in the store, as somebody who looks sees it."""
+        if "." not in label or label in self.ids:
+            return self.ids.get(label)
+        text = "SELECT id FROM task WHERE json_extract(CAST(payload AS TEXT), '$.label') = ?"
+        found = [row for connection in self.world.connections for row in connection.execute(text, (label,))]
+        return str(found[0][0]) if found else None
+
+    def _with_needed(self, step: Step) -> dict[str, Any]:
+        """Return the body of a job with the ids of the jobs that it waits for, of those that are known."""
+        body = {key: value for key, value in step.body.items() if key != "also"}
+        needed = [self.ids[label] for label in (step.about, step.body.get("also")) if label in self.ids]
+        return {**body, "depends_on": needed} if needed else body
 
     def _forged(self, task: str) -> Call | None:
         """Return a report on the running attempt of a task with another nonce than its lease has; None if none runs.

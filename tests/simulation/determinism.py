@@ -32,6 +32,11 @@ def begin(seed: int, *, now: Any, wall: Any) -> None:
     random.seed(f"random {seed}")
 
 
+def end() -> None:
+    """Tell the machine's time again."""
+    _state.update(now=None, wall=None)
+
+
 def real_monotonic() -> float:
     """Return the machine's own clock, to measure the simulation with."""
     return _real_monotonic()

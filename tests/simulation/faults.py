@@ -32,7 +32,7 @@ class Faults:
         for member in world.members.values():
             _heal(member)
             world.loop.resume(member.process)
-            member.process.clock_drift = 0.0
+            member.process.drift(0.0, world.loop.time())
 
     def _begin(self, fault: FaultStep) -> None:
         world, until = self._world, self._world.now + fault.seconds
@@ -90,14 +90,14 @@ class Faults:
                 member.wire.cut_until = max(member.wire.cut_until, until)
             case "lose":
                 member.wire.loss = fault.amount
-                world.loop.call_at(until, _heal, member)
+                world.loop.call_at(until, _lose_nothing, member)
             case "slow":
                 member.wire.delay = fault.amount
-                world.loop.call_at(until, _heal, member)
+                world.loop.call_at(until, _be_quick, member)
             case "clock":
                 member.process.clock_offset += fault.amount
             case "drift":
-                member.process.clock_drift = fault.amount
+                member.process.drift(fault.amount, world.loop.time())
             case "stop":
                 process = member.process
                 world.loop.suspend(process)
@@ -111,6 +111,14 @@ class Faults:
 
 
 def _heal(member: Member) -> None:
-    member.wire.loss = 0.0
-    member.wire.delay = USUAL_DELAY
+    _lose_nothing(member)
+    _be_quick(member)
     member.wire.cut_until = 0.0
+
+
+def _lose_nothing(member: Member) -> None:
+    member.wire.loss = 0.0
+
+
+def _be_quick(member: Member) -> None:
+    member.wire.delay = USUAL_DELAY

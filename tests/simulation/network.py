@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ANSWER_SECONDS: Final = 15.0
 DELAY: Final = 0.01
 """Seconds that each way takes at most."""
-NEWS: Final = ("wants_held", "wants_nonce", "tells_stops", "answers_partly")
+NEWS: Final = ("wants_held", "wants_nonce", "tells_stops", "answers_partly", "wants_usage")
 """What servers say of themselves to a worker, and those of earlier versions do not."""
 
 

@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
+from typing import NamedTuple
 
 import httpx
 
 from drumline.core.errors import Unavailable
-from drumline.ports.bus import BusMessage
+from drumline.ports.bus import BusBatch, Channel
 from drumline.testing.loop import SimulatedLoop
 
 HANG_SECONDS = 4.0
@@ -56,6 +57,14 @@ def _empty(status: int) -> httpx.Response:
     return httpx.Response(status, stream=httpx.ByteStream(b""))
 
 
+class Message(NamedTuple):
+    """What a broker has kept."""
+
+    channel: Channel
+    key: str
+    value: bytes
+
+
 @dataclass
 class Broker:
     """A Kafka: what it has kept, in the order in which it came."""
@@ -63,7 +72,7 @@ class Broker:
     loop: SimulatedLoop
     random: Random
     down_until: float = 0.0
-    kept: list[BusMessage] = field(default_factory=list)
+    kept: list[Message] = field(default_factory=list)
 
     @property
     def is_down(self) -> bool:
@@ -76,19 +85,23 @@ class SimulatedBus:
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self._under_way: list[BusMessage] = []
+        self._under_way: list[Message] = []
 
     @property
     def reason(self) -> str:
         """Why nothing can be sent at the moment."""
         return "the simulated broker is down" if self._broker.is_down else ""
 
-    async def send(self, messages: Sequence[BusMessage]) -> None:
-        """Hand a batch over."""
+    async def send(self, batches: Sequence[BusBatch]) -> None:
+        """Hand a page over."""
         await asyncio.sleep(self._broker.random.random() * 0.01)
         if self._broker.is_down and self._broker.random.random() < 0.5:
             raise Unavailable("the simulated broker refuses")
-        self._under_way = list(messages)
+        self._under_way = [
+            Message(batch.channel, key, value)
+            for batch in batches
+            for key, value in zip(batch.keys, batch.values, strict=True)
+        ]
 
     async def sent(self, *, seconds: float) -> bool:
         """Wait until the broker has kept it all."""

@@ -115,8 +115,14 @@ def the_bus_is_told_all(evidence: Evidence) -> Iterator[str]:
         for (events,) in evidence.query("SELECT events FROM outbox ORDER BY seq")
         for task, act, *_ in json.loads(events)
     ]
+    facts = [
+        subject
+        for (told,) in evidence.query("SELECT facts FROM outbox WHERE facts IS NOT NULL")
+        for _, subject, *_ in json.loads(told)
+    ]
     failed = {task for task, act in log if act == "fail"}
-    for task, count in Counter(task for task, _ in log).items():
+    tasks = {task for task, _ in log}
+    for task, count in Counter([*(task for task, _ in log), *(each for each in facts if each in tasks)]).items():
         if len(kept[task]) != count:
             yield f"Kafka has {len(kept[task])} events of task {task}, and the log {count}"
         if list(kept[task]) != sorted(kept[task], key=_place):

@@ -19,6 +19,7 @@ from drumline.ports.gateway import Gateway
 from drumline.ports.queue import Queue, SweptQueue
 from drumline.remote.gateway import RemoteGateway
 from drumline.scheduler.bulk import BulkDuty
+from drumline.scheduler.children import ChildNotes
 from drumline.scheduler.depth import DepthSampler
 from drumline.scheduler.duty import Duty, Rounds
 from drumline.scheduler.expire import Expirer
@@ -34,7 +35,9 @@ from drumline.scheduler.sort import Sorter
 from drumline.scheduler.stats import StatsCounter
 from drumline.scheduler.sweep import Sweeper
 from drumline.scheduler.tidy import Tidier
+from drumline.scheduler.waits import WaitExchange
 from drumline.settings import Settings
+from drumline.shards.forwarding import Forwarding
 from drumline.shards.shard_set import ShardSet
 from drumline.stores.no_queue import NoQueue
 from drumline.stores.sqlite import SqliteStore
@@ -42,6 +45,7 @@ from drumline.testing.clock import SimulatedClock
 from drumline.testing.database import SimulatedDatabase
 from drumline.worker.options import WorkerOptions
 from drumline.worker.worker import Worker
+from tests.simulation.families import NAME
 from tests.simulation.network import WorkerTransport
 from tests.simulation.notifying import notifier_duties
 from tests.simulation.outside import SimulatedBus
@@ -55,6 +59,8 @@ if TYPE_CHECKING:
 
 KEY = "sk_live_simulated_key_of_the_first_administrator"
 SETTINGS = Settings()
+SELDOM = 8.0
+"""Seconds between two passes of a duty for which a plan has no work."""
 
 
 class Assembled(NamedTuple):
@@ -121,20 +127,32 @@ class Processes:
                     lambda shard: {duty.name: Rounds(duty).run for duty in self._duties(shard.engine, None, clock)},
                 )
                 group.create_task(_completed(of_each(member.stop)), name="duties")
-                group.create_task(Rounds(MoveKeeper(shards, every=4.0)).run(member.stop), name="moves")
+                for between in (MoveKeeper(shards, every=4.0), _waits_between(shards)):
+                    group.create_task(Rounds(between).run(member.stop), name=between.name)
         await engine.close()
 
     def _duties(self, engine: Engine, swept: SweptQueue | None, clock: SimulatedClock) -> list[Duty]:
         """Return the duties of a scheduler; those that seldom find anything pass less often than in an installation."""
         store, settings, fleet = engine.store, SETTINGS, self._world.plan.fleet
+        has = {step.what for step in self._world.plan.steps}
+
+        def every(seconds: float, *, is_needed: bool) -> float:
+            return seconds if is_needed else SELDOM
+
         duties: list[Duty] = [
             Reaper(engine, clock=clock, poison_after=settings.poison_after),
             Expirer(engine, every=2.0),
-            BulkDuty(engine, clock=clock, retention=timedelta(days=1), every=1.5),
+            BulkDuty(engine, clock=clock, retention=timedelta(days=1), every=every(1.5, is_needed="bulk" in has)),
         ]
+        if any(step.body.get("name") == NAME for step in self._world.plan.steps):
+            duties.append(ChildNotes(engine))
+        duties.append(Ripple(engine, every=every(3.0, is_needed="job" in has)))
         if not fleet.shards:
-            duties += [Firer(engine.firings, clock=clock.monotonic), Ripple(engine, every=3.0)]
-            duties += [Sorter(engine, every=2.0)]
+            fires = every(1.0, is_needed="schedule" in has)
+            duties += [
+                Firer(engine.firings, clock=clock.monotonic, every=fires),
+                Sorter(engine, every=every(2.0, is_needed=fleet.limit is not None)),
+            ]
         if swept is not None:
             duties.append(Sweeper(store, swept, metrics=engine.metrics))
         extra: dict[str, Callable[[], Duty]] = {
@@ -196,6 +214,10 @@ class Processes:
             world.refusals.append(Refusal(world.now, name, lease.task, lease.epoch, lease.nonce))
 
         return cast("Gateway", WitnessedGateway(gateway, refused))
+
+
+def _waits_between(shards: ShardSet) -> Duty:
+    return WaitExchange(shards, forwarded=Forwarding(shards).forwarded)
 
 
 def _keep_in_touch(group: asyncio.TaskGroup, opened: Assembled, stop: asyncio.Event) -> None:

@@ -12,8 +12,12 @@ from drumline.core.ids import SessionId, TaskId
 from drumline.core.task import ClaimedTask, Lane
 from drumline.ports.queue import Handed, Leased, Popped, QueueState, Reservation, Woken
 from drumline.ports.store import ClaimRequest, Hint
+from drumline.redis.queue import HORIZON_MS
 from drumline.testing.clock import SimulatedClock
 from drumline.testing.loop import SimulatedLoop, SimulatedProcess
+
+AHEAD_MS = 1500
+"""Milliseconds by which the clock of a jumbled server is ahead: it gives hints before their time."""
 
 
 class Idle(NamedTuple):
@@ -57,6 +61,10 @@ class QueueServer:
     def is_jumbled(self) -> bool:
         """Whether it doubles, drops and reorders."""
         return self.loop.time() < self.jumbled_until
+
+    def now(self) -> Instant:
+        """Return what its clock shows: while it is jumbled, too much."""
+        return Instant(self.clock.now() + (AHEAD_MS if self.is_jumbled else 0))
 
     def flush(self) -> None:
         """Forget everything."""
@@ -102,7 +110,8 @@ class SimulatedQueue:
         server = self._server
         if len(hints) == 1 and self._hand(hints[0]):
             return True
-        for hint in hints:
+        horizon = server.clock.now() + HORIZON_MS
+        for hint in (each for each in hints if each.due_at <= horizon):
             if not (server.is_jumbled and server.random.random() < 0.3):
                 server.hints[hint.task] = hint
         self._wake(hints)
@@ -154,7 +163,7 @@ class SimulatedQueue:
         server = self._server
         if not await self._call() or server.generation is None:
             return None
-        now = server.clock.now()
+        now = server.now()
         able = [
             hint
             for hint in server.hints.values()
@@ -262,10 +271,11 @@ class SimulatedQueue:
         return QueueState(self._server.generation)
 
     async def absent(self, hints: Sequence[Hint]) -> frozenset[TaskId] | None:
-        """Return which hints are missing."""
+        """Return which hints are missing, or are there for a later time."""
         if not await self._call():
             return None
-        return frozenset(hint.task for hint in hints if hint.task not in self._server.hints)
+        held = self._server.hints
+        return frozenset(hint.task for hint in hints if hint.task not in held or held[hint.task].due_at > hint.due_at)
 
     async def restore(
         self, hints: Sequence[Hint], *, bounds: Mapping[Lane, Instant | None] = MappingProxyType({})

@@ -11,7 +11,7 @@ import select
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -47,11 +47,12 @@ def main(arguments: list[str] | None = None) -> int:
     if os.environ.get("PYTHONHASHSEED") != "0":
         again = [sys.executable, "-m", "tests.simulation", *(sys.argv[1:] if arguments is None else arguments)]
         return subprocess.run(again, env={**os.environ, "PYTHONHASHSEED": "0"}, check=False).returncode
-    prepare()
+    prepare(is_warm=not options.cold)
     if options.plan is not None:
         return _show([plan.load(options.plan)], options)
-    first, _, last = options.seeds.partition("-")
-    seeds = range(int(first), int(last or first) + 1)
+    first, _, rest = options.seeds.partition("-")
+    last, _, step = rest.partition(":")
+    seeds = range(int(first), int(last or first) + 1, int(step or 1))
     from tests.simulation.workload import plan_of  # noqa: PLC0415 - after `prepare`
 
     return _show((plan_of(seed) for seed in seeds), options)
@@ -59,7 +60,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
-    parser.add_argument("--seeds", default="0-99", help="a seed, or the first and the last one")
+    parser.add_argument(
+        "--seeds", default="0-99", help="a seed, or the first and the last one (0-99), perhaps with a step (3-99:7)"
+    )
     parser.add_argument("--plan", type=Path, help="a stored plan instead of seeds")
     parser.add_argument("--jobs", type=int, default=2, help="seeds that run at once")
     parser.add_argument("--trace", type=Path, help="a folder for the trace of each seed")
@@ -69,29 +72,40 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--found", type=Path, default=FOUND, help="the folder for what was shrunk")
     parser.add_argument("--repeat", type=int, default=0, help="run so many seeds a second time, and compare the traces")
     parser.add_argument("--linearizable", action="store_true", help="have Porcupine judge each trace too (needs Go)")
+    parser.add_argument("--validate", type=int, default=0, help="compare so many traces with the lease specification")
+    parser.add_argument(
+        "--cold", action="store_true", help="run no seed beforehand: for a product that may not end one"
+    )
     parser.add_argument("--record", action="store_true", help="add the run to evidence/")
     parser.add_argument("-v", "--verbose", action="store_true", help="print the traces")
     return parser
 
 
-def prepare() -> None:
+def prepare(*, is_warm: bool = True) -> None:
     """Take time and chance from the machine, and import everything, once for all seeds."""
     determinism.install()
-    from drumline.testing.database import DatabaseServer  # noqa: PLC0415 - after `install`
-    from tests.simulation import simulate  # noqa: F401, PLC0415 - likewise
+    from tests.simulation import prepared  # noqa: PLC0415 - after `install`
 
-    DatabaseServer()
+    gc.disable()
+    if is_warm:
+        prepared.warm_up()
     gc.collect()
     gc.freeze()
-    gc.disable()
 
 
 def _show(plans: Iterable[plan.Plan], options: argparse.Namespace) -> int:
     """Run plans, print what fails and how long it took."""
+    with tempfile.TemporaryDirectory(prefix="drumline-traces-") as folder:
+        return _show_in(Path(folder), plans, options)
+
+
+def _show_in(folder: Path, plans: Iterable[plan.Plan], options: argparse.Namespace) -> int:
     totals = Totals()
-    looks = Looks(trace=options.trace, is_verbose=options.verbose, is_linearizable=options.linearizable)
+    trace = options.trace or (folder if options.validate else None)
+    looks = Looks(trace=trace, is_verbose=options.verbose, is_linearizable=options.linearizable)
     for done, verdict in run_plans(plans, jobs=options.jobs, looks=looks):
         totals.add(verdict, is_kept=len(totals.hashes) < options.repeat)
+        _keep_trace(totals, verdict.seed, trace, options)
         if options.hashes:
             _print(f"seed {verdict.seed}: {verdict.hash}")
         if verdict.problems:
@@ -103,10 +117,41 @@ def _show(plans: Iterable[plan.Plan], options: argparse.Namespace) -> int:
     unequal = _repeat(totals, options.jobs)
     if unequal:
         _print(f"seeds {unequal} gave other traces when they were repeated")
+    is_allowed = validated(totals.traces)
     _print(totals.text())
     if options.record:
         totals.record(options.seeds, unequal, is_linearizable=options.linearizable)
-    return 1 if totals.findings or unequal else 0
+    return 1 if totals.findings or unequal or not is_allowed else 0
+
+
+def _keep_trace(totals: Totals, seed: int, folder: Path | None, options: argparse.Namespace) -> None:
+    """Note a trace to be compared, or remove one that nobody wants."""
+    if folder is not None and totals.count <= options.validate:
+        totals.traces.append(folder / f"seed-{seed}.jsonl")
+    elif folder is not None and options.trace is None:
+        (folder / f"seed-{seed}.jsonl").unlink(missing_ok=True)
+
+
+def validated(traces: Sequence[Path]) -> bool:
+    """Have TLC compare traces with the specification of leases; tell whether it allows them all."""
+    from scripts.programs import missing  # noqa: PLC0415 - only here
+
+    if not traces:
+        return True
+    if why := missing("tlc"):
+        _print(f"no trace was compared with the specification of leases: {why}")
+        return True
+    # In a process of its own: in this one time and chance are not the machine's.
+    command = [sys.executable, "-m", "tests.evidence.validate", *map(str, traces)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    counts = [line.rpartition(": ")[2] for line in lines if line.endswith(" not allowed")]
+    tasks = sum(int(count.split()[0]) for count in counts)
+    if done.returncode:
+        _print("\n".join(line for line in lines if not line.endswith(" 0 not allowed")) + done.stderr[-2000:])
+    verdict = "does not allow" if done.returncode else "allows"
+    _print(f"the specification of leases {verdict} {tasks} tasks of {len(traces)} traces")
+    return not done.returncode
 
 
 def _title(done: plan.Plan, verdict: "Verdict") -> str:

@@ -1,10 +1,10 @@
 """Several simulated databases as the shards of one installation: the map, the fence, and what each process opens.
 
 The store of SQLite is always one shard. Here the two ports that make a database one of several, and the check of the
-fence in its submissions, are written for the simulation; what is on trial is all that stands on them: the router of
-submissions, the gateway over several engines, the mover of slots and the duty that carries on with moves, the sharded
-store, and every process that follows the map. Jobs, schedules, limits and drains need more of a store than SQLite's
-has, and are not simulated with shards.
+fence in its submissions, are written for the simulation; what is on trial is all that stands on them: the routers of
+tasks and jobs, the gateway over several engines, the mover of slots and the duty that carries on with moves, jobs that
+wait for jobs of other databases and the duty that tells them, the sharded store, and every process that follows the
+map. Schedules, limits and drains need more of a store than SQLite's has, and are not simulated with shards.
 """
 
 import asyncio
@@ -17,20 +17,25 @@ from msgspec.structs import replace
 
 from drumline.core.clock import Clock, Instant
 from drumline.core.errors import Conflict, Moved, Unavailable
-from drumline.core.ids import TaskId, made_at
+from drumline.core.ids import JobId, TaskId, made_at
+from drumline.core.job import NewJob
 from drumline.core.shard_map import DIRECTORY, ShardMap, SlotEntry
 from drumline.core.slots import SLOTS, slot_of
 from drumline.core.task import NewTask, SubmitAnswer
 from drumline.engine.engine import Engine
 from drumline.engine.options import EngineOptions
+from drumline.ports.jobs import JobAnswer
 from drumline.ports.shards import KnownKey, OwnEntry, ShardIdentity, ShardRow, ShardState, SlotOwner
 from drumline.ports.store import Store
 from drumline.shards.front import FrontEngine
 from drumline.shards.service import ShardReach, ShardService
 from drumline.shards.shard_set import Shard, ShardSet
 from drumline.shards.view import shard_view
+from drumline.stores.driver import Transaction
 from drumline.stores.no_queue import NoQueue
+from drumline.stores.parts.submit_jobs import _known as known_in
 from drumline.stores.sqlite import SqliteStore
+from drumline.stores.sqlite.jobs import SqliteJobs
 from drumline.testing.clock import EPOCH
 from drumline.testing.database import DatabaseServer, FaultyWire, SimulatedDatabase
 from drumline.testing.loop import SimulatedLoop
@@ -63,7 +68,7 @@ class SlotState:
 
 
 class Databases:
-    """The databases of an installation: the directory, and perhaps another shard, which has every fourth slot."""
+    """The databases of an installation: the directory, and perhaps other shards, each with every fourth slot."""
 
     def __init__(self, loop: SimulatedLoop, others: Sequence[str] = ()) -> None:
         self.loop = loop
@@ -73,18 +78,18 @@ class Databases:
         self.slots = {name: SlotState(ShardIdentity(name, "simulated")) for name in (DIRECTORY, *others)}
         self.down_until: dict[str, float] = {}
         """Until when a database answers nobody."""
-        for name in others:
-            self._share_slots(name)
+        for number, name in enumerate(others):
+            self._share_slots(name, number)
 
     @property
     def servers(self) -> dict[str, DatabaseServer]:
         """Every database, the directory first."""
         return {DIRECTORY: self.main, **self.others}
 
-    def _share_slots(self, name: str) -> None:
+    def _share_slots(self, name: str, first: int) -> None:
         """Give a shard every fourth slot, as a move before the beginning would have."""
         since = round(EPOCH * 1000) - 1000
-        for slot in range(0, SLOTS, 4):
+        for slot in range(first, SLOTS, 4):
             self.slots[DIRECTORY].entries[slot, 0] = OwnEntry(
                 slot=slot, version=0, since=0, closed_at=since, taker=name
             )
@@ -279,6 +284,8 @@ class FencedStore(SqliteStore):
         self._slots = slots
         self.shards = SimulatedDirectory(database, directory)  # type: ignore[assignment]  # SQLite's own has one shard
         self.slots = SimulatedSlots(database, slots, clock)  # type: ignore[assignment]  # likewise
+        self.jobs = FencedJobs(database, clock, self._lanes, self._following)
+        self.jobs.fence = slots
 
     def _submit(self, connection: sqlite3.Connection, tasks: Sequence[NewTask]) -> list[SubmitAnswer]:
         """Store the tasks whose slots are open; of the others those with a key that is known have their answer."""
@@ -292,6 +299,19 @@ class FencedStore(SqliteStore):
             return True
         key = task.idempotency_key
         return key is not None and _known(connection, task.lane.tenant, key) is not None
+
+
+class FencedJobs(SqliteJobs):
+    """SQLite's jobs as those of one of several databases."""
+
+    fence: SlotState
+
+    async def submit_in(self, transaction: Transaction, jobs: Sequence[NewJob]) -> dict[JobId, JobAnswer]:
+        """Store the jobs whose slots are open; of the others those with a key that is known have their answer."""
+        own = [job for job in jobs if self.fence.is_open(slot_of(job.id), job.slot_version)]
+        others = [job for job in jobs if job not in own]
+        known = await known_in(transaction, others) if others else {}
+        return {**await super().submit_in(transaction, own), **{job.id: known.get(job.id) or MOVED for job in others}}
 
 
 class SimulatedShardService(ShardService):

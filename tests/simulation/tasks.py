@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from drumline.sdk.app import Drumline
 from drumline.sdk.context import Context, inject
+from drumline.sdk.signals import Parked
 from drumline.testing.clock import current_process
 from drumline.worker.executors.executor import ExecutorCall
 from drumline.worker.executors.function import AsyncFunction
 from drumline.worker.executors.registry import Executors
 from tests.evidence.trace import Execution
+from tests.simulation.durable import WORLD, run_durable
+from tests.simulation.families import NAME, run_member
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -43,6 +46,21 @@ async def limited(label: str, seconds: float, fails: int, kills: int = 0, *, ctx
     return await _run(seconds, fails, ctx.attempt)
 
 
+@app.task(name="durable")
+async def durable(*, ctx: Context[Any] = inject(), **payload: Any) -> dict[str, Any]:
+    """Act in steps, sleep, and wait for signals."""
+    return await run_durable(payload, 0 if ctx.lease is None else ctx.lease.epoch, ctx)
+
+
+@app.task(name=NAME)
+async def member(
+    label: str, fails: int = 0, tree: dict[str, Any] | None = None, *, ctx: Context[Any] = inject()
+) -> Any:
+    """Start children, and wait for them; or take a time."""
+    del fails, tree  # what is in the plan
+    return await run_member(member, label, ctx)
+
+
 class WitnessedFunction(AsyncFunction):
     """Runs a function, and notes when it begins and ends."""
 
@@ -53,8 +71,12 @@ class WitnessedFunction(AsyncFunction):
         self._note(call, "begin")
         if call.task.attempt <= json.loads(bytes(call.task.payload)).get("kills", 0):
             await self._die()
+        WORLD.set(self.world)
         try:
             value = await super().execute(call)
+        except Parked:
+            self._note(call, "parked")
+            raise
         except asyncio.CancelledError:
             self._note(call, "stopped")
             raise

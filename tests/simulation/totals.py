@@ -1,5 +1,6 @@
 """Adds up the verdicts of many seeds, for people and for evidence/."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.evidence.results import Finding, Simulation, add_simulation, run_by
@@ -23,6 +24,8 @@ class Totals:
         self.failed = 0
         self.hashes: dict[int, str] = {}
         """The hashes of the first traces, to be compared."""
+        self.traces: list[Path] = []
+        """The first traces, to be compared with a specification."""
         self._began = determinism.real_monotonic()
 
     def add(self, verdict: "Verdict", *, is_kept: bool) -> None:
@@ -49,9 +52,11 @@ class Totals:
 
     def record(self, seeds: str, unequal: list[int], *, is_linearizable: bool) -> None:
         """Add the run to evidence/."""
-        arguments = ["--linearizable"] * is_linearizable + [f"--repeat {len(self.hashes)}"] * bool(self.hashes)
+        arguments = ["--linearizable"] * is_linearizable + [f"--validate {len(self.traces)}"] * bool(self.traces)
+        arguments += [f"--repeat {len(self.hashes)}"] * bool(self.hashes)
         given = f' ARGS="{" ".join(arguments)}"' if arguments else ""
         judged = {"the simulation's checks": self.count, "checker": self.count}
+        judged |= {"lease specification": len(self.traces)} if self.traces else {}
         add_simulation(
             Simulation(
                 **run_by(f"make simulate SEEDS={seeds}{given}", determinism.real_monotonic() - self._began),

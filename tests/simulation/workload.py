@@ -6,12 +6,15 @@ from typing import Any, Final
 
 import msgspec
 
+from tests.simulation.durable import durable_faults, durable_steps
+from tests.simulation.families import family_steps, has_quiet_family
 from tests.simulation.faults import KAFKA, RECEIVER
 from tests.simulation.plan import FaultStep, Fleet, Plan, Step
 
 BUSY_SECONDS: Final = 20.0
 """Clients act and faults occur in this time; then the system is left alone until all work has ended."""
-SHARDS: Final = ("two",)
+SHARDS: Final = ("two", "three")
+"""Shards besides the directory; some installations have the first of them alone."""
 FAULT_SECONDS: Final = BUSY_SECONDS + 15.0
 """When the last fault ends."""
 TENANTS: Final = ("acme", "umbrella")
@@ -34,7 +37,12 @@ def plan_of(seed: int) -> Plan:
     )
     fleet = _with_surroundings(random, fleet)
     steps = _Steps(random, fleet).make(random.randrange(6, 22))
+    durable = durable_steps(seed, fleet, BUSY_SECONDS) + family_steps(seed, fleet, BUSY_SECONDS)
+    steps = tuple(sorted((*steps, *durable), key=lambda step: (step.at, step.label)))
     faults = _faults(random, fleet) if random.random() < 0.9 else ()
+    if has_quiet_family(seed):
+        faults = ()
+    faults = tuple(sorted((*faults, *durable_faults(seed, fleet, durable)), key=lambda fault: fault.at))
     return Plan(seed=seed, fleet=fleet, steps=steps, faults=faults)
 
 
@@ -42,9 +50,14 @@ def _with_surroundings(random: Random, fleet: Fleet) -> Fleet:
     """Add what not every installation has; some seeds have none of it, most have one."""
     remote = random.randrange(1, fleet.workers + 1) if random.random() < 0.25 else 0
     if random.random() < 0.08:
-        # With shards there are no hints, limits, jobs and schedules: see shards.py.
+        # With shards there are no hints, limits and schedules: see shards.py.
         return msgspec.structs.replace(
-            fleet, remote_workers=remote, shards=SHARDS, has_queue=False, limit=None, extra_duties=()
+            fleet,
+            remote_workers=remote,
+            shards=SHARDS[: random.choice((1, 2))],
+            has_queue=False,
+            limit=None,
+            extra_duties=(),
         )
     return msgspec.structs.replace(
         fleet,
@@ -75,14 +88,17 @@ class _Steps:
             (self._submit, 10), (self._again, 2), (self._batch, 2), (self._job, 3), (self._schedule, 1),
             (self._cancel, 2), (self._retry, 2), (self._read, 4), (self._pause, 2), (self._bulk, 1),
             (self._end_job, 1), (self._reschedule, 1), (self._cancel_running, 1), (self._forge, 1),
+            (self._postpone, 1), (self._let_expire, 1), (self._wait_for_two, 1),
         ]  # fmt: skip
         if self._fleet.tenants:
             makers.append((self._peek, 3))
         if self._fleet.notifiers:
             makers.append((self._subscribe, 4))
         if self._fleet.shards:
-            alone = (self._job, self._schedule, self._end_job, self._pause, self._bulk)
-            makers = [(maker, weight) for maker, weight in makers if maker not in alone] + [(self._move, 4)]
+            alone = (self._schedule, self._pause, self._bulk, self._let_expire)
+            makers = [(maker, weight) for maker, weight in makers if maker not in alone] + [
+                (self._move, 4), (self._repeat_after_move, 3),
+            ]  # fmt: skip
         chosen = [maker for maker, weight in makers for _ in range(weight)]
         for number in range(count):
             at = round(self._random.uniform(0.0, BUSY_SECONDS), 3)
@@ -173,6 +189,8 @@ class _Steps:
         about = self._random.choice(earlier) if earlier and self._random.random() < 0.5 else None
         if about is not None:
             self._tenants[label] = self._tenants.get(about, "")
+            others = [each for each in earlier if each != about and self._tenants.get(each) == self._tenants.get(about)]
+            once |= {"also": self._random.choice(others)} if others else {}
         self._add(at, label, "job", about=about, name="report", tasks=tasks, **once)
 
     def _schedule(self, label: str, at: float) -> None:
@@ -209,6 +227,55 @@ class _Steps:
             body.pop(field, None)
         self._add(at, f"{label}long", "submit", **body)
         self._add(round(at + self._random.uniform(0.5, 3.0), 3), label, "cancel", about=f"{label}long")
+
+    def _postpone(self, label: str, at: float) -> None:
+        """Submit a task with a delay, and put it off shortly before it is due: hints of it are too early then."""
+        body = self._task(f"{label}late")
+        body["delay"] = round(self._random.uniform(1.0, 3.0), 2)
+        body.pop("expires", None)
+        self._add(at, f"{label}late", "submit", **body)
+        later = round(at + body["delay"] * self._random.uniform(0.5, 1.0), 3)
+        self._add(later, label, "reschedule", about=f"{label}late", delay=round(self._random.uniform(3.0, 8.0), 2))
+
+    def _let_expire(self, label: str, at: float) -> None:
+        """Submit a task that expires while its queue is paused, and resume the queue about then."""
+        body = self._task(f"{label}brief", seconds=0.05)
+        body.pop("delay", None)
+        body["expires"] = 1.0
+        self._add(at, label, "pause", queue=body["queue"])
+        for each in (f"{label}brief", f"{label}.resume"):
+            self._tenants[each] = self._tenants.get(label, "")
+        self._add(round(at + 0.1, 3), f"{label}brief", "submit", **body)
+        again = round(at + self._random.uniform(0.9, 2.6), 3)
+        self._add(again, f"{label}.resume", "resume", queue=body["queue"])
+
+    def _wait_for_two(self, label: str, at: float) -> None:
+        """Submit two jobs of which one takes long, and one that waits for both."""
+        self._tenants.setdefault(label, self._tenant_of(label, None))
+        names = (f"{label}short", f"{label}long", label)
+        for number, (each, seconds) in enumerate(zip(names, (0.0, 8.0, 0.0), strict=True)):
+            task = self._task(f"{each}.a", seconds=seconds)
+            for field in ("delay", "expires", "timeout"):
+                task.pop(field, None)
+            task["payload"] = {"label": f"{each}.a", "seconds": seconds, "fails": 0}
+            self._tenants[each] = self._tenants[label]
+            about, more = (names[0], {"also": names[1]}) if each == label else (None, {})
+            self._add(round(at + 0.4 * number, 3), each, "job", about=about, name="report", tasks={"a": task}, **more)
+
+    def _repeat_after_move(self, label: str, at: float) -> None:
+        """Submit a task with a key, let a shard take most slots, and submit the same again."""
+        body = self._task(f"{label}first")
+        body["idempotency_key"] = f"key {label}"
+        self._add(at, f"{label}first", "submit", **body)
+        self._add(
+            round(at + 0.5, 3),
+            f"{label}.move",
+            "move",
+            taker=self._random.choice(("main", *self._fleet.shards)),
+            slots=1000,
+        )
+        self._add(round(at + 0.6, 3), f"{label}.again", "move", taker=SHARDS[0], slots=2000)
+        self._add(round(at + self._random.uniform(2.0, 6.0), 3), label, "submit", **body)
 
     def _retry(self, label: str, at: float) -> None:
         self._about_task(label, at, "retry")
@@ -288,9 +355,10 @@ def _faults(random: Random, fleet: Fleet) -> tuple[FaultStep, ...]:
         seconds = round(random.choice(longest) * random.uniform(0.8, 1.0), 2)
         target = random.choice(outside) if kind == "refuse" else WHOLE.get(kind) or random.choice(anyone)
         if kind == "outage" and fleet.shards:
-            target = random.choice(("database", "database.main", "database.two", "database.two"))
+            others = [f"database.{name}" for name in fleet.shards]
+            target = random.choice(("database", "database.main", *others, *others))
         faults.append(FaultStep(at=at, kind=kind, target=target, seconds=seconds, amount=_amount(random, kind)))
-    if random.random() < 0.1:
+    if random.random() < 0.2:
         faults += _late_return(random, workers, schedulers)
     return tuple(sorted(faults, key=lambda fault: (fault.at, fault.target, fault.kind)))
 
@@ -298,8 +366,8 @@ def _faults(random: Random, fleet: Fleet) -> tuple[FaultStep, ...]:
 def _late_return(random: Random, workers: list[str], schedulers: list[str]) -> list[FaultStep]:
     """Return faults by which a worker comes back about when it is taken for dead, by schedulers that are slow."""
     at = round(random.uniform(0.0, BUSY_SECONDS - 12.0), 3)
-    silent = FaultStep(at=at, kind="stop", target=random.choice(workers), seconds=round(random.uniform(10.0, 20.0), 2))
-    slow = [FaultStep(at=at + 4.0, kind="slow", target=name, seconds=20.0, amount=1.2) for name in schedulers]
+    silent = FaultStep(at=at, kind="stop", target=random.choice(workers), seconds=round(random.uniform(11.0, 18.0), 2))
+    slow = [FaultStep(at=at + 4.0, kind="slow", target=name, seconds=20.0, amount=0.5) for name in schedulers]
     return [silent, *slow]
 
 

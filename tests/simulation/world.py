@@ -17,6 +17,7 @@ from drumline.testing.clock import SimulatedClock
 from drumline.testing.database import DatabaseServer, FaultyWire
 from drumline.testing.loop import SimulatedLoop, SimulatedProcess
 from tests.evidence.trace import Fault, Line
+from tests.simulation.durable import Effect
 from tests.simulation.network import Network
 from tests.simulation.outside import Broker, Receiver
 from tests.simulation.plan import Plan
@@ -59,6 +60,8 @@ class World:
             server.refused = lambda error: self.problems.append(f"the database refused a transaction: {error!r}")
             watch(server.connection, loop)
         self.refusals: list[Refusal] = []
+        self.effects: list[Effect] = []
+        """What steps of durable tasks did outside."""
         self.true_clock = SimulatedClock(loop)
         self.queue_server = QueueServer(loop, Random(f"queue {plan.seed}"), self.true_clock)
         self.members: dict[str, Member] = {}
@@ -117,10 +120,12 @@ class World:
         """Start a process in the place of one that has ended."""
         member = self.members[name]
         member.starts += 1
-        before = member.process
+        before, now = member.process, self.loop.time()
+        # The machine is the same: its wall clock shows what it would have shown.
         member.process = SimulatedProcess(
-            f"{name}.{member.starts}", clock_offset=before.clock_offset, clock_drift=before.clock_drift
+            f"{name}.{member.starts}", clock_offset=before.clock_offset + before.gained(now)
         )
+        member.process.drift(before.clock_drift, now)
         self._start(member)
 
     def stop_in_order(self, name: str) -> None:

@@ -67,8 +67,8 @@ def connection() -> sqlite3.Connection:
 
 HOT = (
     "due_in_lane", "next_due_in_lane", "next_due_after", "due_by_key", "unsorted", "sort_keys", "slot_uses",
-    "drop_slots", "claim", "claimed", "held_by_leases", "delete_live", "get", "task_states", "ended_before",
-    "still_ended",
+    "drop_slots", "claim", "claimed", "claimed_before", "held_by_leases", "delete_live", "get", "task_states",
+    "ended_before", "still_ended", "insert_alike_attempts",
     "count_waiting",
 )  # fmt: skip
 
@@ -77,6 +77,13 @@ def test_hot_statements_never_scan_a_table_of_tasks(connection: sqlite3.Connecti
     steps = [(name, step) for name in HOT for step in plan_of(connection, name)]
 
     assert [(name, step) for name, step in steps if re.match(r"SCAN (task|task_live|live|attempt|last)\b", step)] == []
+    connection.close()
+
+
+def test_a_claim_reads_what_it_took_not_all_that_its_session_holds(connection: sqlite3.Connection) -> None:
+    plan = plan_of(connection, "claimed")
+
+    assert [step for step in plan if step.startswith("SEARCH live")] == ["SEARCH live USING PRIMARY KEY (id=?)"]
     connection.close()
 
 

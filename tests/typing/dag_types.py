@@ -1,4 +1,4 @@
-"""What type checkers see of jobs. Never run: `mypy` reads it in `make check`.
+"""What type checkers see of jobs. Never run: `mypy` reads it in `make check`, pyright in `test_pyright.py`.
 
 Each planted mistake carries the error that it must cause; one that goes unnoticed makes the ignore unused, which is an
 error too.
@@ -65,6 +65,21 @@ def total(amounts: Sequence[int]) -> float:
     return sum(amounts)
 
 
+@app.task
+def listed(day: str) -> list[int]:
+    return [len(day)]
+
+
+@dataclass
+class Page:
+    rows: list[int]
+
+
+@app.task
+def pages(number: int) -> Page:
+    return Page([number])
+
+
 # What a node gives back is known, and the wiring is checked like any call.
 with app.dag("checkout", owner="shop", key="once", depends_on=["id"], retries=5, tags=["a"]) as dag:
     assert_type(dag, Dag)
@@ -83,6 +98,11 @@ with app.dag("checkout", owner="shop", key="once", depends_on=["id"], retries=5,
     assert_type(dag.add(total, [one.out.cents]), Node[float])
     assert_type(dag.add_task("shell", {"command": ["true"]}), Node[Any])
     assert_type(dag.add_call(charge.call(1)), Node[Invoice])
+    ids = dag.add(listed, "monday")
+    later = dag.options(window=50).map(charge, ids.out)
+    assert_type(later, Node[list[Invoice]])
+    assert_type(dag.map(mail, later.out, copy="boss"), Node[list[str]])
+    assert_type(dag.map(charge, dag.add(pages, 1).out.rows), Node[list[Invoice]])
     assert_type(dag.mermaid(), str)
 
 job = dag.submit()
@@ -103,8 +123,10 @@ chain = charge.call(1).then(mail, copy="boss")
 assert_type(chain, Chain[str])
 assert_type(chain.submit("mails", key="once"), JobHandle[str])
 assert_type(chain.submit().result(), str)
-assert_type(charge.call(1).then(note).submit().result(), bool)
-assert_type(pay.call(1).then(mail).submit().result(), str)  # what takes an Invoice takes a Paid one
+wider = charge.call(1).then(note)  # pyright: ignore[reportArgumentType] - takes a ParamSpec for invariant
+assert_type(wider.submit().result(), bool)
+taken = pay.call(1).then(mail)  # pyright: ignore[reportArgumentType] - takes a ParamSpec for invariant
+assert_type(taken.submit().result(), str)  # what takes an Invoice takes a Paid one
 assert_type(charge.options(delay=1).call(1).then(mail.options(queue="mail")), Chain[str])
 
 
@@ -134,6 +156,9 @@ def mistakes() -> None:
     dag.map(charge, 1)  # type: ignore[arg-type]
     dag.map(mail, one.out)  # type: ignore[arg-type]
     dag.map(mail, many.out, copy=5)  # type: ignore[arg-type]
+    dag.map(mail, ids.out)  # type: ignore[arg-type]
+    dag.map(charge, ids)  # type: ignore[arg-type]
+    dag.options(window="5")  # type: ignore[arg-type]
 
     # Chains: a task that cannot take the result.
     charge.call(1).then(receipts)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What type checkers see of durable calls. Never run: `mypy` reads it in `make check`.
+"""What type checkers see of durable calls. Never run: `mypy` reads it in `make check`, pyright in `test_pyright.py`.
 
 Each planted mistake carries the error that it must cause; one that goes unnoticed makes the ignore unused, which is an
 error too.

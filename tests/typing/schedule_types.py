@@ -1,4 +1,4 @@
-"""What type checkers see of schedules in code. Never run: `mypy` reads it in `make check`."""
+"""What type checkers see of schedules in code. Never run: `mypy` and pyright read it."""
 
 from datetime import timedelta
 from typing import assert_type

@@ -1,15 +1,17 @@
-"""What type checkers see of the SDK. Never run: `mypy` reads it in `make check`.
+"""What type checkers see of the SDK. Never run: `mypy` reads it in `make check`, and pyright in `test_pyright.py`.
 
 Each planted mistake carries the error that it must cause; one that goes unnoticed makes the ignore unused, which is an
 error too.
 """
 
+import sqlite3
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar, assert_type
 
+import drumline
 from drumline import (
     Backoff,
     BatchTask,
@@ -80,6 +82,7 @@ assert_type(add.submit(1).result(timeout=5), int)
 assert_type(charge.options(delay=timedelta(minutes=1), key="once").submit(1).result(), Invoice)
 assert_type(add.call(1), Call[int])
 assert_type(app.submit_many([add.call(1), add.call(2)]), list[TaskHandle[int] | DrumlineError])
+assert_type(app.submit_many(add.call(n) for n in range(9)), list[TaskHandle[int] | DrumlineError])
 assert_type(app.submit_task("shell", {"command": ["true"]}, retries=0), TaskHandle[Any])
 assert_type(add.handle("id").status(), Status)
 
@@ -101,8 +104,8 @@ async def newest(items: list[T]) -> T:
 
 # Calls of tasks with different results go together; what each gives back is then not known by its place.
 mixed = [add.call(1), charge.call(2), crunch.call([3])]
-assert_type(app.submit_many([add.call(1), charge.call(2)]), list[TaskHandle[object] | DrumlineError])
-assert_type(app.submit_many(mixed), list[TaskHandle[object] | DrumlineError])
+assert_type(app.submit_many([add.call(1), charge.call(2)]), list[TaskHandle[object] | DrumlineError])  # pyright: ignore[reportAssertTypeFailure] - it tells more
+assert_type(app.submit_many(mixed), list[TaskHandle[object] | DrumlineError])  # pyright: ignore[reportAssertTypeFailure] - it tells more
 for each in app.submit_many(mixed):
     if not isinstance(each, DrumlineError):
         assert_type(each.status(), Status)
@@ -113,6 +116,15 @@ assert_type(one, TaskHandle[int] | DrumlineError)
 assert_type(two, TaskHandle[Invoice] | DrumlineError)
 assert_type(three, TaskHandle[float] | DrumlineError)
 assert_type(app.submit_many(tuple(add.call(n) for n in range(9))), tuple[TaskHandle[int] | DrumlineError, ...])
+
+# In a transaction: with `.options(tx=…)` the arguments are checked. With `tx=` among them they cannot be: parameters
+# can be added in front of a ParamSpec, but none by name.
+connection = sqlite3.connect(":memory:")
+assert_type(charge.options(tx=connection).submit(1), TaskHandle[Invoice])
+charge.options(tx=connection).submit("one")  # type: ignore[call-overload]
+charge.options(tx=connection).submit()  # type: ignore[call-overload]
+assert_type(charge.submit(1, tx=connection), TaskHandle[Invoice])
+charge.submit("one", tx=connection)
 
 # Iterated over as they end, handles keep their type.
 for handle_of_int in as_completed([add.submit(1), add.submit(2)], timeout="1m"):
@@ -161,7 +173,7 @@ first([1])
 first.submit([1])
 last.submit([1], 2)
 first.options(delay=5).submit(["x"])
-assert_type(first.submit([1]).result(), Any)
+assert_type(first.submit([1]).result(), Any)  # pyright: ignore[reportAssertTypeFailure] - it tells more
 app.submit_many([first.call([1]), add.call(1)])
 
 
@@ -170,7 +182,8 @@ async def mixed_async() -> None:
     assert_type(first_one, TaskHandle[int] | DrumlineError)
     async for each_one in as_completed([await charge.asubmit(1)]):
         assert_type(await each_one, Invoice)
-    assert_type(await app.asubmit_many([add.call(1), charge.call(2)]), list[TaskHandle[object] | DrumlineError])
+    several = await app.asubmit_many([add.call(1), charge.call(2)])
+    assert_type(several, list[TaskHandle[object] | DrumlineError])  # pyright: ignore[reportAssertTypeFailure] - it tells more
     handle = await newest.asubmit([1])
     assert_type(await handle, int)
 
@@ -210,6 +223,7 @@ def mistakes() -> None:
     text: str = add.submit(1).result()  # type: ignore[assignment]
     cents: int = charge.submit(1).result()  # type: ignore[assignment]
     add.submit(1).result().cents  # type: ignore[attr-defined]  # noqa: B018
+    drumline.TaskHandel  # type: ignore[attr-defined]  # noqa: B018
     app.submit_many([add])  # type: ignore[arg-type]
     app.submit_many([add.call(1)])[0].result()  # type: ignore[union-attr]
     print(text, cents)  # noqa: T201

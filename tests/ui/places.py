@@ -3,8 +3,9 @@
 from tests.black_box.server import Server
 
 SCREENS = (
-    "/overview", "/tasks", "/tasks?status=failed", "/failures", "/jobs", "/schedules", "/queues", "/workers", "/types",
-    "/bulk", "/notifications", "/audit", "/keys", "/secrets", "/shards", "/settings",
+    "/overview", "/tasks", "/tasks?status=failed", "/logs?text=payment", "/failures", "/jobs", "/schedules", "/queues",
+    "/workers", "/types", "/bulk", "/alerts", "/notifications", "/audit", "/tenants", "/keys", "/secrets", "/shards",
+    "/settings",
 )  # fmt: skip
 
 
@@ -18,17 +19,25 @@ def pages_of(server: Server) -> tuple[str, ...]:
 
     failed = first("/tasks?status=FAILED&name=import.rows")
     job = first("/jobs?status=FAILED&name=close%20the%20month")
+    worker = first("/workers")
     return (
+        "/queues/media",
+        "/types/shop.ship",
+        f"/workers/{worker}",
         f"/tasks/{failed}",
         f"/tasks/{failed}?tab=attempts",
         f"/tasks/{first('/tasks?name=ml.train')}?tab=log",
         f"/tasks/{first('/tasks?name=legacy.fax')}",
         f"/tasks/{first('/tasks?status=COMPLETED&name=shop.ship')}?tab=artifacts",
         f"/jobs/{job}",
-        f"/jobs/{job}?tab=gantt",
+        f"/jobs/{job}?tab=timeline",
         f"/jobs/{job}?tab=list&node=archive",
         f"/jobs/{first('/jobs?name=rebuild%20the%20index')}",
         f"/jobs/{job}?tab=events",
+        f"/jobs/{job}?tab=runs",
+        f"/jobs/compare?a={job}&b={first('/jobs?name=rebuild%20the%20index')}",
+        f"/tasks/compare?a={failed}&b={first('/tasks?name=legacy.fax')}",
+        f"/tasks/compare?a={failed}",
         f"/schedules/{first('/schedules', 'look for new orders')}",
         f"/failures/{first('/failures/groups?name=search.reindex')}",
         f"/bulk/{first('/bulk')}",

@@ -79,7 +79,7 @@ async def test_the_first_screen_loads_little(visitor: Visit, busy: Busy) -> None
     scripts = sum(compressed(name) for name in loaded if name.endswith(".js"))
     styles = sum(compressed(name) for name in loaded if name.endswith(".css"))
     tell(f"first screen: {scripts / KIB:.1f} KiB of scripts, {styles / KIB:.1f} KiB of styles")
-    assert 0 < scripts <= 200 * KIB
+    assert 0 < scripts <= 170 * KIB
     assert 0 < styles <= 20 * KIB
 
 
@@ -88,7 +88,7 @@ async def test_all_of_it_weighs_little(browser: object) -> None:
     sizes = [compressed(name) for name in built(".js")]
 
     tell(f"all scripts: {sum(sizes) / KIB:.1f} KiB, the largest {max(sizes) / KIB:.1f} KiB")
-    assert sum(sizes) <= 350 * KIB
+    assert sum(sizes) <= 400 * KIB
     assert sorted(sizes)[-2] <= 60 * KIB  # but for the first, which has the frame and its libraries
 
 
@@ -173,8 +173,9 @@ async def test_a_job_of_a_thousand_tasks_is_drawn_and_answers(visitor: Visit, bu
 
     started = time.monotonic()
     await someone.page.goto(f"{busy.server.url}/ui/jobs/{made['id']}")
-    await someone.page.locator("[data-box]").nth(999).wait_for(state="attached", timeout=20_000)
+    await someone.page.locator("[data-box]").first.wait_for(timeout=20_000)
     drawn = time.monotonic() - started
+    await someone.page.get_by_role("button", name="Group equal tasks").click()
     await someone.page.locator('[data-box="t0-0"]').focus()
     started = time.monotonic()
     await someone.page.keyboard.press("Enter")

@@ -106,7 +106,7 @@ FORMS = {
     "failures": Form("/failures", by("Retry all"), "Retry "),
     "schedule": Form("/schedules", by("New schedule"), "Create", {"Name": "a form", "Task": "shell"}),
     "pause": Form("/queues", in_row("media", "Pause"), "Pause"),
-    "limit": Form("/queues", by("New limit"), "Set", {"Name": "a form", "Queue": "etl", "At once": "3"}),
+    "limit": Form("/queues", by("New limit"), "Set", {"Name": "a form", "Queue": "etl", "Max concurrent": "3"}),
     "no limit": Form("/queues", in_row("in-a-form", "Delete"), "Delete"),
     "key": Form("/keys", by("New key"), "Create key", {"Name": "a form"}),
     "subscription": Form(
@@ -196,6 +196,7 @@ async def test_escape_asks_before_it_drops_a_form_that_was_filled_in(visitor: Vi
     page = someone.page
     dialog = page.get_by_role("dialog")
     await page.get_by_role("button", name="Submit").click()
+    await dialog.get_by_label("Name").wait_for()
     await someone.press("Escape")
     await expect(dialog).to_have_count(0)  # nothing was filled in
 

@@ -58,3 +58,24 @@ async def test_a_log_that_grows_stays_where_it_is_read(visitor: Visit, busy: Bus
         await expect(log.get_by_text("more", exact=True).last).to_be_in_viewport()
     finally:
         busy.server.ask("POST", f"/api/v1/tasks/{task}/cancel")
+
+
+async def test_lines_have_levels_colours_and_links(visitor: Visit, busy: Busy) -> None:
+    text = "printf 'INFO app: one\\nERROR app: two\\n\\033[31mred\\033[0m https://example.org/x.\\n'"
+    task = busy.server.submit("shell", payload={"command": ["sh", "-c", text]}, retries=0)
+    busy.server.until_ended(task)
+    someone = await visitor(busy.server)
+    await someone.open(f"/tasks/{task}?tab=log")
+    page, log = someone.page, someone.page.get_by_role("log")
+
+    await expect(log.locator("[data-colour=red]")).to_have_text("red")
+    link = log.get_by_role("link", name="https://example.org/x")
+    assert await link.get_attribute("rel") == "noopener noreferrer nofollow"
+    async with page.expect_download() as download:
+        await page.get_by_role("button", name="Download the log").click()
+    assert (await download.value).suggested_filename == f"{task}.txt"
+    await log.get_by_role("button", name="Link to line 2").click()
+    await expect(page).to_have_url(re.compile("line=L2"))
+    await someone.choose(page.get_by_label("Level"), "Errors")
+    await expect(log.get_by_text("INFO app: one")).to_have_count(0)
+    await log.get_by_text("ERROR app: two").wait_for()

@@ -32,7 +32,7 @@ async def test_what_ended_lately_leads_to_what_ended_lately(
     await expect(page).to_have_url(re.compile(rf"status={status}.*ended=15m|ended=15m.*status={status}"))
     assert f"status={status.upper()}" in reply.url
     assert "finished_since=" in reply.url
-    await page.get_by_label("Narrowed by").get_by_text("ended: 15m").wait_for()
+    await page.get_by_label("Filters").get_by_text("ended: 15m").wait_for()
     items = (await reply.json())["items"]
     assert items
     assert all(item["finished_at"] for item in items)
@@ -76,7 +76,7 @@ async def test_a_span_that_is_none_is_refused_in_words(visitor: Visit, busy: Bus
     await (
         someone.page.locator("main")
         .get_by_text("finished_since")
-        .or_(someone.page.locator("main").get_by_text("That did not work"))
+        .or_(someone.page.locator("main").get_by_text("Request failed"))
         .first.wait_for()
     )
 
@@ -110,6 +110,6 @@ async def test_a_type_that_no_worker_has_does_not_make_its_queue_late(visitor: V
     someone = await visitor(busy.server)
     await someone.open("/queues")
     row = someone.page.get_by_role("row").filter(has=someone.page.get_by_role("rowheader", name="unserved"))
-    await row.get_by_text("1 without a worker for their type").wait_for()
+    await row.get_by_text("1 with no worker for their type").wait_for()
     await someone.open("/overview")
     assert await someone.page.get_by_text("unserved is").count() == 0

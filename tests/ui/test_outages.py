@@ -109,7 +109,7 @@ async def test_a_page_that_could_not_be_loaded_is_there_when_the_server_is_back(
         await page.get_by_role("link", name="Workers", exact=True).click()
 
         await page.locator("main").get_by_text("could not be loaded").wait_for()
-        assert await page.get_by_role("navigation", name="Screens").count() == 1
+        assert await page.get_by_role("navigation", name="Main menu").count() == 1
         proxy.heal()
         await page.get_by_role("heading", name="Workers").wait_for()
 
@@ -128,7 +128,7 @@ async def test_one_part_that_cannot_be_read_again_says_so_and_stays(visitor: Vis
     await page.route("**/api/v1/workers", break_down)
 
     told = page.get_by_label("Out of date")
-    await expect(told).to_have_text(re.compile(r"could not be read again. Not today. What you see was read at .* ago"))
+    await expect(told).to_have_text(re.compile(r"could not be refreshed. Not today. What you see was read at .* ago"))
     assert await page.get_by_text("slots in use").count() > 0
     await page.unroute_all()
     await told.get_by_role("button", name="Try again").click()

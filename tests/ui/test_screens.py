@@ -70,9 +70,9 @@ async def test_a_queue_leads_to_its_own_charts(visitor: Visit, busy: Busy) -> No
     await queue.get_by_role("link", name="Charts").click()
 
     which = someone.page.get_by_label("Charts of")
-    await expect(which).to_have_value("mail")
+    await expect(which).to_have_text("mail")
     async with someone.page.expect_request(re.compile(r"/stats\?.*queue=newsletter")):
-        await which.select_option("newsletter")
+        await someone.choose(which, "newsletter")
     waiting = someone.page.get_by_role("figure", name="Tasks waiting").get_by_role("link", name="Waiting now")
     await waiting.click()
     await expect(someone.page).to_have_url(re.compile(r"/tasks\?(?=.*status=queued)(?=.*queue=newsletter)"))
@@ -86,7 +86,7 @@ async def test_the_events_of_a_job_tell_of_every_attempt(visitor: Visit, busy: B
 
     await someone.open(f"/jobs/{job['id']}?tab=events")
 
-    await expect(someone.page.get_by_text("failed, and is tried again").first).to_be_visible()
+    await expect(someone.page.get_by_text("failed, will be retried").first).to_be_visible()
     starts = someone.page.get_by_role("table", name="Events of the job").get_by_text("started")
     assert [words.rpartition("no ")[2] for words in await starts.all_inner_texts()] == ["started, attempt 2", "started"]
 
@@ -118,7 +118,7 @@ async def test_every_screen_fits_a_phone(visitor: Visit, busy: Busy) -> None:
 async def test_every_screen_names_the_window(visitor: Visit, busy: Busy) -> None:
     someone = await visitor(busy.server)
     names = [""]
-    for link in await someone.page.get_by_role("navigation", name="Screens").get_by_role("link").all():
+    for link in await someone.page.get_by_role("navigation", name="Main menu").get_by_role("link").all():
         await link.click()
         # The screen before stays until the next has come.
         await expect(someone.page).not_to_have_title(names[-1])
@@ -139,7 +139,7 @@ async def test_an_empty_screen_says_what_to_do(visitor: Visit, empty: Server) ->
 
 @pytest.mark.parametrize(
     ("status", "words"),
-    [(500, "could not answer"), (403, "may not do this"), (0, "cannot be reached")],
+    [(500, "Server error"), (403, "Permission denied"), (0, "Server unreachable")],
     ids=["error", "forbidden", "away"],
 )
 async def test_every_screen_says_what_went_wrong_and_stays_usable(
@@ -157,7 +157,7 @@ async def test_every_screen_says_what_went_wrong_and_stays_usable(
         await main.get_by_text(words).first.wait_for()
         if status:
             await main.get_by_text("Not today.").first.wait_for()
-        assert await someone.page.get_by_role("navigation", name="Screens").count() == 1, place
+        assert await someone.page.get_by_role("navigation", name="Main menu").count() == 1, place
 
     windows = [await visitor(busy.server) for _ in range(WINDOWS)]
     for someone in windows:
@@ -175,7 +175,7 @@ async def test_what_a_key_may_not_see_is_said_and_not_offered(visitor: Visit, bu
     someone.expected = [" 403 "]
 
     await someone.open("/keys")
-    await someone.page.get_by_text("may not do this").wait_for()
+    await someone.page.get_by_text("Permission denied").wait_for()
     assert await someone.page.get_by_role("button", name="New key").count() == 0
     await someone.open("/tasks")
     assert await someone.page.get_by_role("button", name="Submit").count() == 0
@@ -199,7 +199,7 @@ async def test_what_cannot_be_taken_back_is_asked_for_first(visitor: Visit, busy
 
 async def test_a_page_whose_parts_were_replaced_is_loaded_anew(visitor: Visit, busy: Busy) -> None:
     someone = await visitor(busy.server)
-    someone.expected = ["404", "Failed to fetch", "Failed to load"]
+    someone.expected = ["404", "Failed to fetch", "Failed to load", "Unable to preload CSS"]
     page = someone.page
     await someone.open("/tasks")
     await page.route(re.compile("/ui/assets/Palette"), lambda route: route.fulfill(status=404))

@@ -39,6 +39,8 @@ async def test_a_shard_is_added_given_slots_drained_and_removed(
     await page.get_by_role("button", name="Move slots").click()
     await page.get_by_role("button", name="Move", exact=True).click()
     await expect(row.get_by_role("img", name="2,048 of 4,096 slots, 50 % of new work")).to_be_visible()
+    whole = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="All shards"))
+    await expect(whole.get_by_role("cell").nth(2)).to_have_text("100 %")
     assert await someone.barriers() == []
     assert await someone.overflow() == []
 

@@ -192,10 +192,10 @@ async def test_what_users_write_is_text_and_never_code(visitor: Visit, busy: Bus
         f"/tasks/{shell}": 3, f"/tasks/{shell}?tab=attempts": 2, f"/tasks/{shell}?tab=log": 2, f"/tasks/{waiting}": 3,
         f"/tasks/{failing}": 2, f"/tasks/{failing}?tab=attempts": 3, f"/tasks/{making}": 3,
         f"/tasks/{making}?tab=log": 2, f"/tasks/{making}?tab=artifacts": 2, f"/tasks/{going}": 2,
-        f"/jobs/{ids[0]}": 3, f"/jobs/{ids[0]}?tab=gantt": 3, f"/jobs/{ids[0]}?tab=list": 3,
+        f"/jobs/{ids[0]}": 3, f"/jobs/{ids[0]}?tab=timeline": 3, f"/jobs/{ids[0]}?tab=list": 3,
         f"/jobs/{ids[0]}?tab=events": 3, f"/schedules/{ids[1]}": 2, f"/bulk/{ids[5]}": 1,
         "/tasks?tag=%3Cimg%20src%3Dx%3E": 1, "/workers": 1, "/queues": 2, "/notifications": 2, "/keys": 1,
-        "/schedules": 1, "/failures": 1, "/audit": 1, "/bulk": 1, "/jobs": 1, "/tasks": 5,
+        "/schedules": 2, "/failures": 1, "/audit": 1, "/bulk": 1, "/jobs": 1, "/tasks": 5,
     }  # fmt: skip
     for place in [*pages, *(screen for screen in SCREENS if screen not in pages)]:
         await someone.open(place)

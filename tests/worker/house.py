@@ -1,7 +1,7 @@
 """A real engine on SQLite with a real worker in it, and a line between them that can be cut."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,9 +9,10 @@ from typing import Any
 from msgspec import Raw
 
 from drumline.core.attempt import ProgressNote
+from drumline.core.children import ChildRequests, OutcomePage, StartedIds
 from drumline.core.clock import Clock, ManualClock
 from drumline.core.codec import decode, encode
-from drumline.core.durable import Answered, NewRecord, Record, RecordPage, WaitRequest
+from drumline.core.durable import Answered, NewRecord, Record, RecordPage, RestartRequest, WaitRequest
 from drumline.core.errors import DrumlineError, Unavailable
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.lease import Lease
@@ -41,7 +42,8 @@ class Line:
         self.settled: list[list[Report]] = []
         self.claimed: list[int] = []
         self.told: list[list[ProgressNote]] = []
-        self.waits = self.pages = self.lose_answers = 0
+        self.waits = self.pages = self.lose_answers = self.leaves = self.drains_told = 0
+        self.before_leaving: Callable[[], Awaitable[None]] = _nothing
 
     def _check(self) -> None:
         if self.is_cut:
@@ -71,7 +73,9 @@ class Line:
 
     async def beat(self, beat: Beat) -> BeatReply:
         self._check()
-        return await self._gateway.beat(beat)
+        reply = await self._gateway.beat(beat)
+        self.drains_told += reply.should_drain
+        return reply
 
     async def stops(self, session: SessionId, held: Sequence[Lease], *, wait: float) -> Stops:
         self._check()
@@ -99,10 +103,27 @@ class Line:
         self._lose()
         return answer
 
+    async def restart(self, request: RestartRequest) -> State | DrumlineError:
+        self._check()
+        answer = await self._gateway.restart(request)
+        self._lose()
+        return answer
+
     async def records(self, lease: Lease, *, after: int) -> RecordPage:
         self._check()
         self.pages += 1
         return await self._gateway.records(lease, after=after)
+
+    async def start_children(self, wanted: ChildRequests) -> StartedIds:
+        self._check()
+        answer = await self._gateway.start_children(wanted)
+        self._lose()
+        return answer
+
+    async def outcomes(self, lease: Lease, name: str, key: str, *, first: int) -> OutcomePage:
+        self._check()
+        self.pages += 1
+        return await self._gateway.outcomes(lease, name, key, first=first)
 
     def _lose(self) -> None:
         if self.lose_answers:
@@ -127,9 +148,19 @@ class Line:
         self._check()
         return await self._gateway.reveal(lease)
 
+    async def leave(self, session: SessionId) -> bool:
+        self._check()
+        await self.before_leaving()
+        self.leaves += 1
+        return await self._gateway.leave(session)
+
     async def close_session(self, session: SessionId) -> None:
         self._check()
         await self._gateway.close_session(session)
+
+
+async def _nothing() -> None:
+    """Do nothing before a worker leaves."""
 
 
 @dataclass

@@ -13,6 +13,7 @@ from typing import Any
 
 from drumline.sdk.app import Drumline
 from drumline.sdk.context import Context, inject
+from drumline.sdk.errors import ChildFailed
 from drumline.sdk.signals import Permanent, Retry, Snooze
 
 app = Drumline("processes")
@@ -115,3 +116,28 @@ def durable(folder: str, *, ctx: Context[None] = inject()) -> list[int]:
     first = ctx.blocking.step("effect", effect)
     ctx.blocking.sleep("nap", hours=1)
     return [first, ctx.blocking.step("second", lambda: first + 1)]
+
+
+@app.task(name="leaf of a process", retries=0)
+async def leaf(x: int) -> int:
+    if x < 0:
+        raise ValueError(f"{x} is negative")
+    return x + 1
+
+
+@app.task(name="calls from a process", process=True, retries=0)
+def calls(*, ctx: Context[None] = inject()) -> list[object]:
+    found: list[object] = [ctx.blocking.call(leaf, 1), *ctx.blocking.map(leaf, [2, 3], name="rest")]
+    try:
+        ctx.blocking.first(leaf.call(-1))
+    except ChildFailed as error:
+        found.append(error.remote_message)
+    return found
+
+
+@app.task(name="rounds in a process", process=True, retries=0)
+def rounds(number: int, *, ctx: Context[None] = inject()) -> list[int]:
+    tenfold = ctx.blocking.step("tenfold", lambda: number * 10)
+    if number < 2:
+        ctx.blocking.restart(rounds, number + 1)
+    return [number, tenfold]

@@ -8,8 +8,8 @@ import pytest
 
 from drumline.core.session import TaskType
 from drumline.core.state import State
+from drumline.outbound.mail import MailServer
 from drumline.outbound.sms import SmsGateway
-from drumline.outbound.smtp import MailServer
 from drumline.worker.executors.catalogue import BuiltIn, assemble
 from drumline.worker.options import WorkerOptions
 from drumline.worker.worker import Worker

@@ -1,6 +1,7 @@
 """Durable tasks in a worker: steps run once, waits end the attempt, the function begins anew."""
 
 import asyncio
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -485,3 +486,17 @@ async def test_a_signal_by_its_key_reaches_the_task_that_waits_with_it(house: Ho
         await parked(house, task)
         await house.engine.durable.signal("paid", Raw(b"5"), key="order-17")
         assert result_of(await house.ended(task)) == 5
+
+
+async def test_a_wait_tells_what_its_signal_should_look_like(house: House) -> None:
+    @house.app.task(name="asks")
+    async def asks(*, ctx: Context[None] = inject()) -> int:
+        return (await ctx.wait_for("receipt", Receipt)).number
+
+    async with house.worker():
+        task = await house.submit("asks")
+        await parked(house, task)
+        (wait,) = (await steps_of(house.engine.store, task)).waits
+
+    schema = json.loads(wait.schema or "")
+    assert schema["$defs"]["Receipt"]["properties"] == {"number": {"type": "integer"}}

@@ -11,7 +11,7 @@ from aiosmtpd.smtp import SMTP as SmtpServer  # noqa: N811 - an acronym, not a c
 from aiosmtpd.smtp import Envelope, Session
 
 from drumline.core.state import State
-from drumline.outbound.smtp import MailServer
+from drumline.outbound.mail import MailServer
 from drumline.worker.executors.catalogue import BuiltIn
 from tests.worker.house import House, result_of
 

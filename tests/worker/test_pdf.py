@@ -145,8 +145,8 @@ async def test_a_worker_without_typst_does_not_offer_it_and_the_server_says_what
     names = tuple(each.name for each in assemble(WorkerOptions(), built_in=BuiltIn()).types)
     said = banner(Ready(url="http://here", key=None, key_file=tmp_path, store="SQLite", names=names))
 
-    assert names == ("http",)
-    assert "  Tasks  http\n         (generate-pdf needs: pip install 'drumline[pdf]')\n" in said
+    assert names == ("http", "map")
+    assert "  Tasks  http, map\n         (generate-pdf needs: pip install 'drumline[pdf]')\n" in said
 
 
 async def test_a_document_that_takes_too_long_or_too_much_memory_ends(house: House) -> None:

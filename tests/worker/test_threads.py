@@ -99,7 +99,7 @@ async def test_a_timeout_is_reported_although_the_thread_cannot_be_stopped(house
         go.wait(10)
 
     async with house.worker(capacity=2, stop_grace=0.01) as shift:
-        view = await house.try_once("stuck", timeout=0.5)  # long enough for the thread to begin
+        view = await house.try_once("stuck", timeout=2)  # long enough for the thread to begin
         taken = shift.worker._services.held_attempts.free
         go.set()
         await until(lambda: shift.worker._services.held_attempts.free == 2)

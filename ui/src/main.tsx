@@ -6,6 +6,7 @@ import { live } from "@/api/live";
 import { queries } from "@/api/queries";
 import { begin, onStandingChange } from "@/api/session";
 import { reloadWhenReplaced } from "@/newer";
+import { forgetLists } from "@/parts/neighbours";
 import { Toasts } from "@/parts/Toasts";
 import { showTheme } from "@/preferences";
 import { router } from "@/routes";
@@ -16,6 +17,7 @@ showTheme();
 reloadWhenReplaced();
 onStandingChange(() => {
   queries.clear();
+  forgetLists();
   live.restart();
 });
 document.addEventListener("visibilitychange", () => {

@@ -2,6 +2,7 @@
 import { useSyncExternalStore } from "react";
 
 export type Theme = "system" | "light" | "dark";
+export type Density = "regular" | "compact";
 export type Zone = "local" | "utc";
 
 interface Preferences {
@@ -9,9 +10,19 @@ interface Preferences {
   zone: Zone;
   shortcuts: boolean;
   rail: "wide" | "narrow";
+  density: Density;
+  /** The columns that are left out, by the name of their list. */
+  hidden: Readonly<Record<string, readonly string[]>>;
 }
 
-const DEFAULTS: Preferences = { theme: "system", zone: "local", shortcuts: true, rail: "wide" };
+const DEFAULTS: Preferences = {
+  theme: "system",
+  zone: "local",
+  shortcuts: true,
+  rail: "wide",
+  density: "regular",
+  hidden: {},
+};
 const listeners = new Set<() => void>();
 let preferences: Preferences = load();
 

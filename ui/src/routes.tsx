@@ -12,6 +12,33 @@ export interface TasksSearch extends TaskSearch {
   at?: string;
 }
 
+export interface LogsSearch extends TaskSearch {
+  /** What lines have to contain. */
+  text?: string;
+  /** Their least level. */
+  level?: string;
+}
+
+export interface JobsSearch {
+  status?: string;
+  name?: string;
+  owner?: string;
+  /** Submitted within the last so long. */
+  since?: string;
+  filter?: string;
+}
+
+export interface FailuresSearch {
+  sort?: string;
+  state?: string;
+  queue?: string;
+  name?: string;
+  kind?: string;
+  /** Failed within the last so long. */
+  since?: string;
+  filter?: string;
+}
+
 function texts(given: Record<string, unknown>, names: readonly string[]): Record<string, string> {
   const found: Record<string, string> = {};
   for (const name of names) {
@@ -35,30 +62,37 @@ const home = createRoute({
 const overview = createRoute({
   getParentRoute: () => root,
   path: "/overview",
-  validateSearch: (given: Record<string, unknown>): { last?: string; queue?: string } =>
-    texts(given, ["last", "queue"]),
+  validateSearch: (given: Record<string, unknown>): { last?: string; queue?: string; from?: string; until?: string } =>
+    texts(given, ["last", "queue", "from", "until"]),
   component: screen(() => import("@/screens/overview/Overview"), "Overview"),
 });
 
 const tasks = createRoute({
   getParentRoute: () => root,
   path: "/tasks",
-  validateSearch: (given: Record<string, unknown>): TasksSearch => texts(given, [...WORDS, "at"]),
+  validateSearch: (given: Record<string, unknown>): TasksSearch => texts(given, [...WORDS, "filter", "at"]),
   component: screen(() => import("@/screens/tasks/Tasks"), "Tasks"),
 });
 
 const task = createRoute({
   getParentRoute: () => root,
   path: "/tasks/$id",
-  validateSearch: (given: Record<string, unknown>): { tab?: string } => texts(given, ["tab"]),
+  validateSearch: (given: Record<string, unknown>): { tab?: string; line?: string } => texts(given, ["tab", "line"]),
   component: screen(() => import("@/screens/task/Task"), "Task"),
+});
+
+const logs = createRoute({
+  getParentRoute: () => root,
+  path: "/logs",
+  validateSearch: (given: Record<string, unknown>): LogsSearch => texts(given, [...WORDS, "filter", "text", "level"]),
+  component: screen(() => import("@/screens/logs/Logs"), "Logs"),
 });
 
 const jobs = createRoute({
   getParentRoute: () => root,
   path: "/jobs",
-  validateSearch: (given: Record<string, unknown>): { status?: string; name?: string; owner?: string } =>
-    texts(given, ["status", "name", "owner"]),
+  validateSearch: (given: Record<string, unknown>): JobsSearch =>
+    texts(given, ["status", "name", "owner", "since", "filter"]),
   component: screen(() => import("@/screens/jobs/Jobs"), "Jobs"),
 });
 
@@ -67,6 +101,20 @@ const job = createRoute({
   path: "/jobs/$id",
   validateSearch: (given: Record<string, unknown>): { tab?: string; node?: string } => texts(given, ["tab", "node"]),
   component: screen(() => import("@/screens/job/Job"), "Job"),
+});
+
+const compareJobs = createRoute({
+  getParentRoute: () => root,
+  path: "/jobs/compare",
+  validateSearch: (given: Record<string, unknown>): { a?: string; b?: string } => texts(given, ["a", "b"]),
+  component: screen(() => import("@/screens/compare/CompareJobs"), "CompareJobs"),
+});
+
+const compareTasks = createRoute({
+  getParentRoute: () => root,
+  path: "/tasks/compare",
+  validateSearch: (given: Record<string, unknown>): { a?: string; b?: string } => texts(given, ["a", "b"]),
+  component: screen(() => import("@/screens/compare/CompareTasks"), "CompareTasks"),
 });
 
 const queues = createRoute({
@@ -78,8 +126,8 @@ const queues = createRoute({
 const failures = createRoute({
   getParentRoute: () => root,
   path: "/failures",
-  validateSearch: (given: Record<string, unknown>): { sort?: string; queue?: string; name?: string; kind?: string } =>
-    texts(given, ["sort", "queue", "name", "kind"]),
+  validateSearch: (given: Record<string, unknown>): FailuresSearch =>
+    texts(given, ["sort", "state", "queue", "name", "kind", "since", "filter"]),
   component: screen(() => import("@/screens/failures/Failures"), "Failures"),
 });
 
@@ -118,6 +166,7 @@ const audit = createRoute({
 const schedules = createRoute({
   getParentRoute: () => root,
   path: "/schedules",
+  validateSearch: (given: Record<string, unknown>): { new?: string } => texts(given, ["new"]),
   component: screen(() => import("@/screens/schedules/Schedules"), "Schedules"),
 });
 
@@ -125,6 +174,18 @@ const schedule = createRoute({
   getParentRoute: () => root,
   path: "/schedules/$id",
   component: screen(() => import("@/screens/schedule/Schedule"), "Schedule"),
+});
+
+const alerts = createRoute({
+  getParentRoute: () => root,
+  path: "/alerts",
+  component: screen(() => import("@/screens/alerts/Alerts"), "Alerts"),
+});
+
+const alert = createRoute({
+  getParentRoute: () => root,
+  path: "/alerts/$id",
+  component: screen(() => import("@/screens/alerts/Alert"), "Alert"),
 });
 
 const notifications = createRoute({
@@ -151,6 +212,12 @@ const shards = createRoute({
   component: screen(() => import("@/screens/shards/Shards"), "Shards"),
 });
 
+const tenants = createRoute({
+  getParentRoute: () => root,
+  path: "/tenants",
+  component: screen(() => import("@/screens/tenants/Tenants"), "Tenants"),
+});
+
 const settings = createRoute({
   getParentRoute: () => root,
   path: "/settings",
@@ -163,13 +230,36 @@ const workers = createRoute({
   component: screen(() => import("@/screens/workers/Workers"), "Workers"),
 });
 
+const queue = createRoute({
+  getParentRoute: () => root,
+  path: "/queues/$name",
+  validateSearch: (given: Record<string, unknown>): { last?: string } => texts(given, ["last"]),
+  component: screen(() => import("@/screens/queue/Queue"), "Queue"),
+});
+
+const type = createRoute({
+  getParentRoute: () => root,
+  path: "/types/$name",
+  validateSearch: (given: Record<string, unknown>): { last?: string } => texts(given, ["last"]),
+  component: screen(() => import("@/screens/type/Type"), "Type"),
+});
+
+const worker = createRoute({
+  getParentRoute: () => root,
+  path: "/workers/$id",
+  component: screen(() => import("@/screens/worker/Worker"), "Worker"),
+});
+
 export const router = createRouter({
   routeTree: root.addChildren([
     home,
     overview,
     tasks,
+    compareTasks,
     task,
+    logs,
     jobs,
+    compareJobs,
     job,
     failures,
     failure,
@@ -178,13 +268,19 @@ export const router = createRouter({
     bulks,
     bulk,
     queues,
+    queue,
     workers,
+    worker,
     types,
+    type,
+    alerts,
+    alert,
     notifications,
     keys,
     audit,
     secrets,
     shards,
+    tenants,
     settings,
   ]),
   basepath: UI_PATH || "/",

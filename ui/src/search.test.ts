@@ -9,12 +9,12 @@ describe("a time span", () => {
 
   it("narrows a search to what was submitted within it", () => {
     expect(parseSearch("since:2h").search).toEqual({ since: "2h" });
-    expect(parseSearch("since:yesterday").notes[0]).toContain("no time span");
+    expect(parseSearch("since:yesterday").notes[0]).toContain("not a duration");
   });
 
   it("narrows a search to what ended within it", () => {
     expect(parseSearch("status:failed ended:15m").search).toEqual({ status: "failed", ended: "15m" });
-    expect(parseSearch("ended:soon").notes[0]).toContain("no time span");
+    expect(parseSearch("ended:soon").notes[0]).toContain("not a duration");
   });
 });
 
@@ -34,6 +34,24 @@ describe("the search box", () => {
   it("opens a task by its id", () => {
     const id = "01a1defe-3d7b-73c6-afef-d51ea20f0091";
     expect(parseSearch(id).id).toBe(id);
+  });
+
+  it("leaves to the server what is more than a word and a value", () => {
+    const text =
+      'status:failed -queue:bulk name:charge* payload.order_id=17 duration>5s error:"timed out" charge tag:a,b';
+    const { search, notes } = parseSearch(text);
+    expect(notes).toEqual([]);
+    expect(search).toEqual({
+      status: "failed",
+      filter: '-queue:bulk name:charge* payload.order_id=17 duration>5s error:"timed out" charge tag:a,b',
+    });
+    expect(writeSearch(search)).toBe(text);
+  });
+
+  it("writes a value with a star so that it stays that value", () => {
+    const search = { name: "a*b", tag: "x,y", key: ">1" };
+    expect(writeSearch(search)).toBe('name:"a*b" tag:"x,y" key:">1"');
+    expect(parseSearch(writeSearch(search)).search).toEqual(search);
   });
 
   it("says what it does not know", () => {

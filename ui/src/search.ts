@@ -1,4 +1,4 @@
-/** The words of the search box: `status:failed queue:mail tag:vip name:shop.charge`, in any order. */
+/** The terms of the search box: `status:failed name:charge* -queue:bulk payload.order_id=17`, in any order. */
 
 export interface TaskSearch {
   status?: string;
@@ -12,13 +12,76 @@ export interface TaskSearch {
   ended?: string;
   /** Submitted within the last so long, such as 2h. */
   since?: string;
+  /** All other terms, as they were typed: the server reads them. */
+  filter?: string;
 }
 
 export const WORDS = ["status", "queue", "name", "tag", "key", "worker", "job", "ended", "since"] as const;
 export type Word = (typeof WORDS)[number];
 
 export const STATUSES = ["pending", "queued", "processing", "completed", "failed", "cancelled", "skipped"];
-const PART = /(?:(\w+):)?("(?:[^"\\]|\\.)*"|\S+)/g;
+export const JOB_STATUSES = ["pending", "processing", "completed", "failed", "cancelled"];
+
+/** The list that the search box is about. */
+export type Subject = "tasks" | "jobs" | "failures" | "logs";
+
+type Fields = readonly (readonly [string, string])[];
+
+const TASK_FIELDS: Fields = [
+  ["status:", STATUSES.join(", ")],
+  ["name:", "a task's name; charge* for its beginning"],
+  ["queue:", "a queue's name"],
+  ["tag:", "one tag"],
+  ["error:", "text in the error"],
+  ["payload.", "a field of the payload: payload.order_id=17"],
+  ["since:", "submitted within the last 15m, 2h, 7d"],
+  ["ended:", "ended within the last 15m, 2h, 7d"],
+  ["created>", "later than 2h ago, or 2026-10-01"],
+  ["duration>", "ran longer than 5s, 2m"],
+  ["attempts>", "more attempts than 2"],
+  ["priority>", "above 0, high, low"],
+  ["due<", "due before +1h"],
+  ["age>", "submitted longer ago than 1h"],
+  ["key:", "an idempotency key"],
+  ["worker:", "a worker's id"],
+  ["job:", "a job's id"],
+  ["id:", "the beginning of an id"],
+];
+
+/** What can be searched by: the beginning of a term, and what it means. Logs are searched by their tasks. */
+export const FIELDS: Record<Subject, Fields> = {
+  tasks: TASK_FIELDS,
+  logs: TASK_FIELDS,
+  jobs: [
+    ["status:", JOB_STATUSES.join(", ")],
+    ["name:", "a job's name; nightly* for its beginning"],
+    ["owner:", "who owns it"],
+    ["tag:", "one tag"],
+    ["error:", "text in the reason"],
+    ["created>", "later than 2h ago, or 2026-10-01"],
+    ["duration>", "ran longer than 5m"],
+    ["tasks>", "has more tasks than 100"],
+    ["failed>", "more failed tasks than 0"],
+    ["key:", "an idempotency key"],
+    ["id:", "the beginning of an id"],
+  ],
+  failures: [
+    ["error:", "text in the error"],
+    ["kind:", "the class of the error"],
+    ["name:", "a task's name"],
+    ["queue:", "a queue's name"],
+    ["count>", "more failures than 10"],
+    ["last>", "last seen later than 2h ago"],
+    ["first>", "first seen later than 2d ago"],
+    ["owner:", "who takes care of it"],
+  ],
+};
+const OTHERS = ["until", "started", "state", "attempt", "finished", "idempotency_key"];
+const KNOWN = new Set([...FIELDS.tasks.map(([text]) => text.replace(/\W$/, "")), ...WORDS, ...OTHERS]);
+
+const TERM = /(?:"(?:[^"\\]|\\.)*"?|[^\s"])+/g;
+const SIMPLE = /^(\w+):([^<>=].*)$/;
+const FIELD = /^-?([A-Za-z_]\w*)(?:[:=<>]|!=)/;
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export interface Parsed {
@@ -29,29 +92,51 @@ export interface Parsed {
   notes: string[];
 }
 
-/** Read what somebody typed. Free text is taken for a task's name. */
+/** Read what somebody typed. What is more than a word and a value is left to the server. */
 export function parseSearch(text: string): Parsed {
   const search: TaskSearch = {};
   const notes: string[] = [];
+  const rest: string[] = [];
   let id: string | null = null;
-  for (const match of text.matchAll(PART)) {
-    const word = (match[1] ?? "").toLowerCase().replace("state", "status");
-    const value = unquoted(match[2] ?? "");
-    if (!word) {
-      if (ID.test(value)) id = value.toLowerCase();
-      else if (search.name) notes.push(`"${value}" was left out: only one name can be searched for`);
-      else search.name = value;
-    } else if (!(WORDS as readonly string[]).includes(word)) {
-      notes.push(`"${word}:" is not known; there are ${WORDS.join(", ")}`);
-    } else if (word === "status" && !value.split(",").every((one) => STATUSES.includes(one.toLowerCase()))) {
-      notes.push(`"${value}" is no status; there are ${STATUSES.join(", ")}`);
-    } else if ((word === "ended" || word === "since") && spanOf(value) === null) {
-      notes.push(`"${value}" is no time span; write 15m, 2h or 7d`);
-    } else {
-      search[word as Word] = word === "status" ? value.toLowerCase() : value;
-    }
+  for (const [term] of text.matchAll(TERM)) {
+    const note = noteOn(term);
+    if (note) notes.push(note);
+    else if (ID.test(term)) id = term.toLowerCase();
+    else if (!take(term, search)) rest.push(term);
   }
+  if (rest.length > 0) search.filter = rest.join(" ");
   return { search, id, notes };
+}
+
+/** Put a simple term where the list has a place for it; false if it is none. */
+function take(term: string, search: TaskSearch): boolean {
+  const [, given = "", raw = ""] = SIMPLE.exec(term) ?? [];
+  const word = given.toLowerCase().replace("state", "status") as Word;
+  const isPlain = raw.startsWith('"') ? /^"(?:[^"\\]|\\.)*"$/.test(raw) : !/[*"]/.test(raw);
+  if (!WORDS.includes(word) || search[word] !== undefined || !isPlain) return false;
+  const value = unquoted(raw);
+  if ((word === "ended" || word === "since") && spanOf(value) === null) return false;
+  if (word !== "status" && !raw.startsWith('"') && value.includes(",")) return false;
+  search[word] = word === "status" ? value.toLowerCase() : value;
+  return true;
+}
+
+function noteOn(term: string): string | null {
+  const field = FIELD.exec(term)?.[1]?.toLowerCase();
+  if (field && field !== "payload" && !KNOWN.has(field)) {
+    return `"${field}" is not a field; there are ${FIELDS.tasks.map(([text]) => text.replace(/\W$/, "")).join(", ")}`;
+  }
+  const [, status] = /^-?(?:status|state):(.+)$/i.exec(term) ?? [];
+  if (
+    status &&
+    !unquoted(status)
+      .split(",")
+      .every((one) => STATUSES.includes(one.toLowerCase()))
+  ) {
+    return `"${status}" is not a status; use ${STATUSES.join(", ")}`;
+  }
+  const [, span] = /^(?:ended|since):([a-z].*)$/i.exec(term) ?? [];
+  return span ? `"${span}" is not a duration; use 15m, 2h or 7d` : null;
 }
 
 /** Whether a search means times counted back from now, which bulk operations do not take. */
@@ -69,13 +154,13 @@ export function spanOf(text: string): number | null {
 
 /** Write a search as somebody would type it. */
 export function writeSearch(search: TaskSearch): string {
-  return WORDS.filter((word) => search[word])
-    .map((word) => `${word}:${quoted(search[word] ?? "")}`)
-    .join(" ");
+  const words = WORDS.filter((word) => search[word]).map((word) => `${word}:${quoted(search[word] ?? "", word)}`);
+  return [...words, ...(search.filter ? [search.filter] : [])].join(" ");
 }
 
-function quoted(value: string): string {
-  return /[\s"]/.test(value) ? JSON.stringify(value) : value;
+function quoted(value: string, word: Word): string {
+  const isOdd = word === "status" ? /[\s"]/ : /[\s"*,]|^[<>=]/;
+  return isOdd.test(value) ? JSON.stringify(value) : value;
 }
 
 function unquoted(value: string): string {

@@ -67,7 +67,7 @@ def create_app(
         open_paths=open_paths,
         metrics=engine.metrics,
     )
-    return WithUi(WithSite(Compression(front)))
+    return WithUi(WithSite(Compression(front)), environment=info.environment, colour=info.colour)
 
 
 def _issuers(providers: tuple[Provider, ...], engine: Engine) -> "dict[str, Issuer]":

@@ -7,9 +7,12 @@ secret by its length (BREACH): answers about sign-ins and keys, and every answer
 
 import asyncio
 import zlib
+from collections.abc import Awaitable
 from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from drumline.api.exchange import Exchange, exchange_of
 
 SMALLEST: Final = 1_400
 """Bytes that fit into one packet are not worth it."""
@@ -34,12 +37,11 @@ class Compression:
         self._inner = inner
         self._threads = asyncio.Semaphore(THREADS)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Serve a request."""
         if scope["type"] != "http" or scope["method"] != "GET" or scope["path"].startswith(NEVER):
-            await self._inner(scope, receive, send)
-            return
-        await self._inner(scope, receive, _Answer(scope, send, self._threads).send)
+            return self._inner(scope, receive, send)
+        return self._inner(scope, receive, _Answer(scope, send, self._threads).send)
 
 
 class _Answer:
@@ -50,6 +52,10 @@ class _Answer:
         self._send = send
         self._threads = threads
         self._head: Message | None = None
+
+    def exchange(self, size: int) -> Exchange | None:
+        """Return the exchange that an answer of so many bytes can be given to: only one that is not compressed."""
+        return exchange_of(self._send) if size < SMALLEST else None
 
     async def send(self, message: Message) -> None:
         """Pass a message on, compressed if it is worth it."""
@@ -78,6 +84,12 @@ class _Answer:
             return None
         async with self._threads:
             return await asyncio.to_thread(compress, body)
+
+
+def exchange_for(send: Send, size: int) -> Exchange | None:
+    """Return the exchange that a whole answer of so many bytes can be given to; None if something is in between."""
+    owner = getattr(send, "__self__", None)
+    return owner.exchange(size) if isinstance(owner, _Answer) else exchange_of(send)
 
 
 def compress(body: bytes) -> bytes:

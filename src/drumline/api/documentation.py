@@ -157,8 +157,8 @@ def _parameter(parameter: dict[str, Any]) -> str:
 
 
 def _answer(status: str, answer: dict[str, Any]) -> str:
-    (media,) = answer["content"]
-    return f"<p>Answer {status}: {_shape(answer['content'][media]['schema'])} <small>{_text(media)}</small></p>"
+    shapes = (f"{_shape(given['schema'])} <small>{_text(media)}</small>" for media, given in answer["content"].items())
+    return f"<p>Answer {status}: {' or '.join(shapes)}</p>"
 
 
 def _shape(schema: dict[str, Any]) -> str:

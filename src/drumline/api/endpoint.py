@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 from drumline.api.auditing import entry_of, recorded
 from drumline.api.authentication import CREDENTIAL, RATE_HEADERS
 from drumline.api.browser_sessions import COOKIES
+from drumline.api.compression import exchange_for
 from drumline.api.exchange import exchange_of, header_lines
 from drumline.api.operation import SANDBOX, ApiCall, ApiContext, AuditDetail, Operation, Reach, Reply, Stream
 from drumline.api.problems import Headers, Refused
@@ -79,7 +80,7 @@ class Endpoint:
         held = steps.context.request_bytes.holding(_owner_of(scope[CALLER]))
         try:
             call = await steps.read(scope, receive, held)
-            reply = await steps.answer(call, scope)
+            reply = await (steps.answer_merged if steps.operation.merges else steps.answer)(call, scope)
         finally:
             held.release()
         if isinstance(reply, Stream):
@@ -133,18 +134,16 @@ class _Steps:
     async def answer(self, call: ApiCall[Any, Any], scope: Scope) -> Reply | Stream:
         """Return the answer to a request that was read."""
         began = monotonic()
-        if self.operation.merges:
-            with noting_missing() as missing:
-                reply = await self._handled(call, scope)
-            reply = _incomplete(reply, missing) if missing else reply
-        else:
-            reply = await self._handled(call, scope)
+        reply = await (self.operation.handler(call) if call.audit_detail is None else self.recorded(call, scope))
         if CREDENTIAL in scope and monotonic() - began > LONG_SECONDS:
             await self.context.authentication.recheck(scope)
         return reply
 
-    async def _handled(self, call: ApiCall[Any, Any], scope: Scope) -> Reply | Stream:
-        return await (self.operation.handler(call) if call.audit_detail is None else self.recorded(call, scope))
+    async def answer_merged(self, call: ApiCall[Any, Any], scope: Scope) -> Reply | Stream:
+        """Return an answer that several shards have a part in, with those that are missing."""
+        with noting_missing() as missing:
+            reply = await self.answer(call, scope)
+        return _incomplete(reply, missing) if missing else reply
 
     async def recorded(self, call: ApiCall[Any, Any], scope: Scope) -> Reply | Stream:
         """Do an act between the two rows that the audit log gets of it."""
@@ -217,7 +216,7 @@ async def send_reply(reply: Reply, scope: Scope, send: Send) -> None:
     """Send an answer that is there as a whole."""
     scope[STARTED] = True
     scope[STATUS] = reply.status
-    exchange = exchange_of(send)
+    exchange = exchange_for(send, len(reply.body))
     if exchange is not None and RATE_HEADERS not in scope and COOKIES not in scope:
         always = header_lines(((b"content-type", reply.media), (b"content-security-policy", reply.policy), *SECURITY))
         more = ((b"x-request-id", scope[REQUEST_ID]), *reply.headers)

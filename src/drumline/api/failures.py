@@ -9,6 +9,8 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from drumline.aio.threads import off_loop
 from drumline.api.auditing import note_before
 from drumline.api.bulk import BulkBody, begin_reply
+from drumline.api.failure_groups import Fingerprint
+from drumline.api.key_restrictions import check_new_payload
 from drumline.api.operation import ApiCall, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.reading import read_time
 from drumline.api.shapes import AttemptBody, TaskBody, attempt_body, shown, task_body, weight_of
@@ -29,14 +31,17 @@ from drumline.core.clock import Instant, moment_of, to_datetime
 from drumline.core.codec import encode
 from drumline.core.dead_letter import Reason
 from drumline.core.duration import millis, parse_duration
+from drumline.core.errors import Invalid
 from drumline.core.field_schema import PAGE_SIZE, QUEUE, TIME, UUID, Schema, about, duration_schemas, line, page_cursor
+from drumline.core.filter_subjects import FAILURES
+from drumline.core.filter_syntax import LONGEST_FILTER
+from drumline.core.filters import read_filter
+from drumline.core.ids import parse_task_id
 from drumline.core.names import LONGEST_TAG
 from drumline.core.redaction import Redaction
 from drumline.core.views import Moment, TaskIdText
 from drumline.engine.bulk import letters_of
-from drumline.ports.dead_letters import DeadLetter, DeadLetterGroup, GroupOrder, PayloadEdit
-
-Fingerprint = Annotated[str, Meta(extra_json_schema={"pattern": "^[0-9a-f]{12}$"})]
+from drumline.ports.dead_letters import DeadLetter, PayloadEdit
 
 
 class FailureBody(Struct, frozen=True, kw_only=True):
@@ -60,6 +65,8 @@ class FailureList(Struct, frozen=True):
 
     items: tuple[FailureBody, ...]
     next_cursor: str | None
+    is_partial: bool = False
+    """Whether a search by `filter` stopped at its bound before it had found `limit` failures."""
 
 
 class EditBody(Struct, frozen=True, kw_only=True):
@@ -79,29 +86,10 @@ class FailureFile(Struct, frozen=True, kw_only=True):
     edits: tuple[EditBody, ...]
 
 
-class GroupBody(Struct, frozen=True, kw_only=True):
-    """Failures of one cause. The message is what they have in common: what varies is folded away."""
-
-    fingerprint: Fingerprint
-    kind: str
-    message: str
-    count: int
-    first_at: Moment
-    last_at: Moment
-    names: tuple[str, ...]
-    queues: tuple[str, ...]
-
-
-class GroupList(Struct, frozen=True):
-    """A page of groups."""
-
-    items: tuple[GroupBody, ...]
-    next_cursor: str | None
-
-
 class FailuresQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which failures to list."""
 
+    id: Annotated[str | None, about("The failure of one task, if it has one; without other filters.", **UUID)] = None
     queue: Annotated[str | None, about(**QUEUE)] = None
     name: Annotated[str | None, line()] = None
     fingerprint: Annotated[str | None, line(description="Failures of one cause share it.")] = None
@@ -111,23 +99,13 @@ class FailuresQuery(Struct, frozen=True, forbid_unknown_fields=True):
     until: Annotated[str | None, about("Failed before that.", **TIME)] = None
     tag: Annotated[str | None, line(LONGEST_TAG)] = None
     job: Annotated[str | None, about(**UUID)] = None
+    filter: Annotated[
+        str | None, line(LONGEST_FILTER, "Terms that all have to hold: `error:timeout -queue:bulk attempts>2`.")
+    ] = None
     limit: Annotated[int, Meta(ge=1), PAGE_SIZE] = 100
     cursor: Annotated[
         str | None, page_cursor(pattern="^[0-9]{1,18}[.][0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
     ] = None
-
-
-class GroupsQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which groups to list, and what comes first: what was seen last, or what there is most of."""
-
-    queue: Annotated[str | None, about(**QUEUE)] = None
-    name: Annotated[str | None, line()] = None
-    kind: Annotated[str | None, line(description="The class of the error.")] = None
-    sort: Annotated[GroupOrder, about("What comes first: what was seen last, or what there is most of.")] = (
-        GroupOrder.LAST_SEEN
-    )
-    limit: Annotated[int, Meta(ge=1), PAGE_SIZE] = 100
-    cursor: Annotated[str | None, page_cursor(pattern="^[0-9]{1,18}[.][0-9a-f]{12}$")] = None
 
 
 class RetryRequest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -161,24 +139,17 @@ async def list_failures(call: ApiCall[None, FailuresQuery]) -> Reply:
     """Return a page of failures, the latest first."""
     query = call.query
     named = {name: getattr(query, name) for name in ("queue", "name", "fingerprint", "kind", "reason", "tag", "job")}
+    if query.id is not None:
+        if any(named.values()) or query.since or query.until or query.cursor or query.filter:
+            raise Invalid("is used without other filters", field="id")
+        found = await call.engine.store.dead_letters.get_dead_letters([parse_task_id(query.id)], tenant=call.tenant)
+        return Reply(encode(FailureList(tuple(failure_body(letter) for letter in found if letter is not None), None)))
     wanted = BulkFilter(**named, since=_time(query.since, "since"), until=_time(query.until, "until"))
     which = letters_of(wanted, tenant=call.tenant, field="")
-    page = await call.engine.dead_letters.list(which, limit=query.limit, cursor=query.cursor)
-    return Reply(encode(FailureList(tuple(failure_body(letter) for letter in page.items), page.next_cursor)))
-
-
-async def list_groups(call: ApiCall[None, GroupsQuery]) -> Reply:
-    """Return a page of groups."""
-    query = call.query
-    which = letters_of(BulkFilter(queue=query.queue, name=query.name, kind=query.kind), tenant=call.tenant, field="")
-    page = await call.engine.dead_letters.groups(which, order=query.sort, limit=query.limit, cursor=query.cursor)
-    return Reply(encode(GroupList(tuple(group_body(group) for group in page.items), page.next_cursor)))
-
-
-async def get_group(call: ApiCall[None, NoQuery]) -> Reply:
-    """Return one group."""
-    group = await call.engine.dead_letters.group(call.params["fingerprint"], tenant=call.tenant)
-    return Reply(encode(group_body(group)))
+    also = None if query.filter is None else read_filter(query.filter, FAILURES, now=call.engine.clock.now())
+    page = await call.engine.dead_letters.list(which, also=also, limit=query.limit, cursor=query.cursor)
+    items = tuple(failure_body(letter) for letter in page.items)
+    return Reply(encode(FailureList(items, page.next_cursor, page.is_partial)))
 
 
 async def get_failure(call: ApiCall[None, NoQuery]) -> Reply:
@@ -205,6 +176,7 @@ async def retry_failure(call: ApiCall[RetryRequest, NoQuery]) -> Reply:
     payload = None if call.body.payload is UNSET else call.body.payload
     if payload is not None:
         call.by.check(Permission.TASKS_SUBMIT)  # what is to run is the caller's own from now on
+        await check_new_payload(call, task)
     await note_before(call, task)
     may_restore = not call.by.is_narrowed
     await call.engine.dead_letters.retry(task, payload=payload, tenant=call.tenant, may_restore=may_restore)
@@ -259,20 +231,6 @@ def failure_body(letter: DeadLetter) -> FailureBody:
     )
 
 
-def group_body(group: DeadLetterGroup) -> GroupBody:
-    """Return a group as JSON shows it."""
-    return GroupBody(
-        fingerprint=group.fingerprint,
-        kind=group.kind,
-        message=group.message,
-        count=group.count,
-        first_at=moment_of(group.first_at),
-        last_at=moment_of(group.last_at),
-        names=group.names,
-        queues=group.queues,
-    )
-
-
 def _time(text: str | None, field: str) -> datetime | None:
     return None if text is None else to_datetime(read_time(text, field=field))
 
@@ -291,15 +249,6 @@ OPERATIONS = (
         method="GET", path="/api/v1/failures", handler=list_failures, merges=True, tag=Tag.FAILURES,
         summary="List the tasks that failed for good, the latest first", query=FailuresQuery, answer=FailureList,
         permission=Permission.TASKS_READ,
-    ),
-    Operation(
-        method="GET", path="/api/v1/failures/groups", handler=list_groups, merges=True, tag=Tag.FAILURES,
-        summary="List failures by their cause, with counts", query=GroupsQuery, answer=GroupList,
-        permission=Permission.TASKS_READ,
-    ),
-    Operation(
-        method="GET", path="/api/v1/failures/groups/{fingerprint}", handler=get_group, merges=True, tag=Tag.FAILURES,
-        summary="Look at the failures of one cause", answer=GroupBody, permission=Permission.TASKS_READ,
     ),
     Operation(
         method="POST", path="/api/v1/failures/retry", handler=retry_failures, tag=Tag.FAILURES,

@@ -32,6 +32,8 @@ class JobList(Struct, frozen=True):
 
     items: tuple[JobBody, ...]
     next_cursor: str | None
+    is_partial: bool = False
+    """Whether a search by `filter` stopped at its bound before it had found `limit` jobs: the cursor continues it."""
 
 
 class NodeBody(PublicNode[Moment], frozen=True, kw_only=True):

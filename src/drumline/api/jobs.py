@@ -18,7 +18,7 @@ from drumline.api.job_shapes import (
 )
 from drumline.api.key_restrictions import check_job_tasks
 from drumline.api.operation import ApiCall, NoQuery, Operation, Reach, Reply, Tag
-from drumline.api.reading import decode_body, members_of
+from drumline.api.reading import decode_body, members_of, read_time
 from drumline.api.schedule_shapes import ScheduleBody
 from drumline.api.schedules import created, location_of
 from drumline.api.stopping import unless_stopped
@@ -28,7 +28,8 @@ from drumline.core.accept_schedule import schedule_for
 from drumline.core.access import Permission
 from drumline.core.codec import encode
 from drumline.core.errors import Conflict, Invalid
-from drumline.core.field_schema import PAGE_SIZE, SEVERAL, line, page_cursor
+from drumline.core.field_schema import PAGE_SIZE, SEVERAL, TIME, about, line, page_cursor
+from drumline.core.filter_syntax import LONGEST_FILTER
 from drumline.core.graph import too_many_edges
 from drumline.core.ids import JobId, parse_job_id
 from drumline.core.job import JobRequest, JobStatus, JobTaskRequest, JobView
@@ -84,6 +85,11 @@ class JobsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     owner: Annotated[str | None, line()] = None
     tag: Annotated[str | None, line(LONGEST_TAG)] = None
     idempotency_key: Annotated[str | None, line()] = None
+    since: Annotated[str | None, about("Only jobs that were submitted at this time or later.", **TIME)] = None
+    until: Annotated[str | None, about("Only jobs that were submitted before this time.", **TIME)] = None
+    filter: Annotated[
+        str | None, line(LONGEST_FILTER, "Terms that all have to hold: `name:nightly* -status:completed duration>1h`.")
+    ] = None
     limit: Annotated[int, Meta(ge=1), PAGE_SIZE] = 100
     cursor: Annotated[str | None, page_cursor(format="uuid")] = None
 
@@ -158,9 +164,11 @@ async def list_jobs(call: ApiCall[None, JobsQuery]) -> Reply:
         owner=None if query.owner is None else check_text(query.owner, field="owner", longest=LONGEST_NAME),
         tag=None if query.tag is None else check_text(query.tag, field="tag", longest=LONGEST_TAG),
         idempotency_key=None if query.idempotency_key is None else check_key(query.idempotency_key),
+        since=None if query.since is None else read_time(query.since, field="since"),
+        until=None if query.until is None else read_time(query.until, field="until"),
     )
-    page = await call.engine.jobs.list_jobs(which, limit=query.limit, cursor=query.cursor)
-    return Reply(encode(JobList(tuple(job_body(view) for view in page.items), page.next_cursor)))
+    page = await call.engine.jobs.list_jobs(which, text=query.filter, limit=query.limit, cursor=query.cursor)
+    return Reply(encode(JobList(tuple(job_body(view) for view in page.items), page.next_cursor, page.is_partial)))
 
 
 async def get_job(call: ApiCall[None, GetQuery]) -> Reply:

@@ -9,7 +9,8 @@ from drumline.api.operation import ApiCall
 from drumline.core.access import are_within
 from drumline.core.delivery import Delivery
 from drumline.core.errors import Forbidden, Invalid, NotFound
-from drumline.core.ids import JobId, SessionId, parse_task_id
+from drumline.core.ids import JobId, SessionId, TaskId, parse_task_id
+from drumline.core.mapping import MAP
 from drumline.core.task import TaskView
 
 SLICE = 1000
@@ -19,6 +20,15 @@ SLICE = 1000
 def check_task(call: ApiCall[Any, Any], view: TaskView) -> None:
     """Raise `Forbidden` if the caller is not meant for a task."""
     call.by.check_reach(view.lane.name, view.lane.queue)
+
+
+async def check_new_payload(call: ApiCall[Any, Any], task: TaskId) -> None:
+    """Raise `Forbidden` if the caller may not give a task another payload: it says which tasks a map starts."""
+    if not call.by.is_narrowed:
+        return
+    view = await call.engine.queries.get(task, tenant=call.tenant)
+    if view.lane.name == MAP:
+        raise Forbidden("this key is for some tasks only, and the payload of a map names others", field="payload")
 
 
 async def check_job_tasks(call: ApiCall[Any, Any], job: JobId) -> None:

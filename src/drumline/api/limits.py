@@ -61,13 +61,13 @@ async def list_limits(call: ApiCall[None, NoQuery]) -> Reply:
     """Return the limits there are, by tenant and name."""
     limits = await call.engine.flow.list_limits(tenant=call.tenant)
     held = await call.engine.flow.holders([limit for limit, _ in limits])
-    return Reply(encode(LimitList(tuple(_body(limit, running, held) for limit, running in limits))))
+    return Reply(encode(LimitList(tuple(limit_body(limit, running, held) for limit, running in limits))))
 
 
 async def get_limit(call: ApiCall[None, NoQuery]) -> Reply:
     """Return a limit, and how many tasks run under it."""
     limit, running = await call.engine.flow.get(_name(call), tenant=call.home)
-    return Reply(encode(_body(limit, running, await call.engine.flow.holders([limit]))))
+    return Reply(encode(limit_body(limit, running, await call.engine.flow.holders([limit]))))
 
 
 async def set_limit(call: ApiCall[LimitRequest, NoQuery]) -> Reply:
@@ -78,7 +78,7 @@ async def set_limit(call: ApiCall[LimitRequest, NoQuery]) -> Reply:
     _, running = await call.engine.flow.get(limit.name, tenant=call.home)
     call.note(before=None if before is None else _noted(before), after=_noted(limit))
     held = await call.engine.flow.holders([limit])
-    return Reply(encode(_body(limit, running, held)), 201 if before is None else 200)
+    return Reply(encode(limit_body(limit, running, held)), 201 if before is None else 200)
 
 
 async def delete_limit(call: ApiCall[None, NoQuery]) -> Reply:
@@ -103,7 +103,8 @@ def _name(call: ApiCall[LimitRequest, NoQuery] | ApiCall[None, NoQuery]) -> str:
     return check_queue(call.params["name"], field="name")
 
 
-def _body(limit: FlowLimit, running: int, held: Mapping[int, Sequence[LimitHolder]]) -> LimitBody:
+def limit_body(limit: FlowLimit, running: int, held: Mapping[int, Sequence[LimitHolder]]) -> LimitBody:
+    """Return a limit as JSON shows it."""
     return LimitBody(
         name=limit.name,
         tenant=limit.tenant,

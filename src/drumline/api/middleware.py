@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import secrets
+from collections.abc import Awaitable
 from time import monotonic
 
 import structlog
@@ -40,14 +41,13 @@ class Middleware:
         self._prefix = secrets.token_hex(4).encode()
         self._numbers = itertools.count(1)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Serve a request, or the server's own lifespan."""
         if scope["type"] == "http":
-            await self._serve(scope, receive, send)
-        elif scope["type"] == "lifespan":
-            await _live(receive, send)
-        else:
-            await send({"type": "websocket.close", "code": 1000})
+            return self._serve(scope, receive, send)
+        if scope["type"] == "lifespan":
+            return _live(receive, send)
+        return send({"type": "websocket.close", "code": 1000})
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope[REQUEST_ID] = b"%b-%x" % (self._prefix, next(self._numbers))

@@ -14,6 +14,8 @@ from drumline.core.durable import LONGEST_RECORD_NAME
 from drumline.core.field_schema import QUEUE, UUID, WORKER, Schema, line_schema
 from drumline.core.limits import Limits
 from drumline.core.problem import Problem
+from drumline.core.saved_view import LONGEST_NAME as LONGEST_VIEW_NAME
+from drumline.core.saved_view import VIEW_NAME_PATTERN, ViewPage
 from drumline.core.secret import LONGEST_NAME as LONGEST_SECRET_NAME
 from drumline.core.secret import NAME_PATTERN
 from drumline.core.tenant import TENANT_SCHEMA
@@ -50,6 +52,8 @@ PATH_PARAMETERS: Final[dict[str, Schema]] = {
     },
     "signal": line_schema(LONGEST_RECORD_NAME),
     "code": {"type": "string"},
+    "page": {"type": "string", "enum": list(ViewPage)},
+    "view": {**line_schema(LONGEST_VIEW_NAME), "pattern": VIEW_NAME_PATTERN},
     "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{12}$"},
     "tenant": TENANT_SCHEMA,
     "secret": {"type": "string", "maxLength": LONGEST_SECRET_NAME, "pattern": f"^{NAME_PATTERN}$"},
@@ -126,8 +130,11 @@ def _path_parameters(operation: Operation) -> list[Schema]:
             "/tenants/{name}": "tenant",
             "/secrets/{name}": "secret",
             "/signals/{name}": "signal",
+            "/views/{page}/{name}": "view",
         }
-        named = next((word for part, word in kind.items() if part in operation.path and f"{{{name}}}" in part), name)
+        named = next(
+            (word for part, word in kind.items() if part in operation.path and part.endswith(f"{{{name}}}")), name
+        )
         parameters.append({"name": name, "in": "path", "required": True, "schema": PATH_PARAMETERS[named]})
     return parameters
 
@@ -201,7 +208,8 @@ def _content(operation: Operation, schemas: Schemas) -> Schema:
     if operation.merges:
         schemas.components["Incomplete"] = INCOMPLETE
         schema = {"allOf": [schema, {"$ref": "#/components/schemas/Incomplete"}]}
-    return {"content": {media: {"schema": schema}}}
+    others = {other.decode(): {"schema": {"type": "string"}} for other in operation.other_media}
+    return {"content": {media: {"schema": schema}, **others}}
 
 
 def _without_null(schema: Schema) -> Schema:

@@ -48,11 +48,13 @@ class Tag(StrEnum):
     SCHEDULES = "schedules"
     FAILURES = "failures"
     BULK = "bulk operations"
+    VIEWS = "views"
     QUEUES = "queues"
     LIMITS = "limits"
     WORKERS = "workers"
     EVENTS = "events"
     NOTIFICATIONS = "notifications"
+    ALERTS = "alerts"
     KEYS = "keys"
     SIGN_IN = "sign-in"
     TENANTS = "tenants"
@@ -80,6 +82,9 @@ class Info(Struct, frozen=True, kw_only=True):
     """Seconds that a request may wait for a task; less than what proxies in between endure."""
     longest_stream: float = 3600.0
     """Seconds after which a stream of events ends, and its client comes back: perhaps to another server."""
+    environment: str = ""
+    """What people call this installation, for the web interface; and the colour that it is marked with."""
+    colour: str = "grey"
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +235,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     answer: Any = None
     """The type that describes a JSON answer; None for an answer without a body."""
     media: bytes = JSON
+    other_media: tuple[bytes, ...] = ()
+    """What it may answer with besides, by a parameter."""
     status: int = 200
     also: tuple[int, ...] = ()
     """Other statuses with the same answer; 204 has none."""

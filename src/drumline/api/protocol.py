@@ -34,6 +34,7 @@ from drumline.core.protocol import (
     ClaimBody,
     ClaimRequestBody,
     LeaseBody,
+    LeaveBody,
     LogBody,
     LogRequest,
     OpenBody,
@@ -57,6 +58,7 @@ from drumline.core.protocol import (
     nonce_of,
     outcome_of,
     progress_note,
+    usage_of,
 )
 from drumline.core.session import BEAT_EVERY, SESSION_TTL, Beat, SessionSpec, TaskType
 from drumline.core.state import State
@@ -115,6 +117,9 @@ async def open_session(call: ApiCall[RawOpenRequest, NoQuery]) -> Reply:
         tells_stops=True,
         answers_partly=True,
         keeps_records=True,
+        has_rounds=True,
+        undoes_drains=True,
+        wants_usage=True,
     )
     return Reply(encode(opened), 201)
 
@@ -170,7 +175,7 @@ async def beat(call: ApiCall[BeatRequest, NoQuery]) -> Reply:
         # It is closed, or belongs to another key: the answer does not tell which.
         lost = tuple(lease.task for lease in held)
         return Reply(encode(BeatBody(is_open=False, lost=lost, cancelled=(), should_drain=False)))
-    reply = await call.context.gateway.beat(Beat(session=session, held=held))
+    reply = await call.context.gateway.beat(Beat(session=session, held=held, usage=usage_of(call.body.usage)))
     state = call.engine.configuration.state
     body = BeatBody(
         is_open=reply.is_open,
@@ -287,6 +292,13 @@ async def reveal(call: ApiCall[RevealRequest, NoQuery]) -> Reply:
         raise Fenced(f"worker {session_text(session)} does not hold task {lease.task}", field="lease")
     secrets = await call.engine.secrets.reveal(lease, tenant=call.tenant)
     return Reply(encode(RevealBody(secrets=None if secrets is None else dict(secrets))))
+
+
+async def leave(call: ApiCall[None, NoQuery]) -> Reply:
+    """Close a session that was asked to drain, unless that was undone."""
+    session = _session(call)
+    has_left = await call.context.gateway.leave(session) if await is_own(call, session) else True
+    return Reply(encode(LeaveBody(has_left=has_left)))
 
 
 async def close_session(call: ApiCall[None, NoQuery]) -> Reply:
@@ -421,6 +433,11 @@ OPERATIONS = (
         method="GET", path="/api/v1/worker/config", handler=worker_config, tag=Tag.PROTOCOL,
         summary="Look at what the runtime configuration says about workers", answer=WorkerConfigBody,
         permission=Permission.WORKERS_PROTOCOL,
+    ),
+    Operation(
+        method="POST", path=_SESSIONS + "/{session}/leave", handler=leave, tag=Tag.PROTOCOL,
+        summary="Leave after a request to drain, unless that was undone", answer=LeaveBody,
+        permission=Permission.WORKERS_PROTOCOL, audit_act=None, reach=Reach.OWN,
     ),
     Operation(
         method="DELETE", path=_SESSIONS + "/{session}", handler=close_session, tag=Tag.PROTOCOL,

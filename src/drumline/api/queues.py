@@ -70,7 +70,7 @@ async def pause_queue(call: ApiCall[PauseRequest, NoQuery]) -> Reply:
     reason = call.body.reason
     if reason is not None:
         check_text(reason, field="reason", longest=LONGEST_REASON)
-    call.note(before=_pause(await _view(call, queue)))
+    call.note(before=_pause(await queue_view(call, queue)))
     await call.engine.control.pause_queue(queue, tenant=call.home, reason=reason)
     return await _queue_reply(call, queue)
 
@@ -79,18 +79,19 @@ async def resume_queue(call: ApiCall[None, NoQuery]) -> Reply:
     """Hand out a paused queue's tasks again."""
     queue = check_queue(call.params["name"], field="name")
     check_queue_reach(call, queue)
-    call.note(before=_pause(await _view(call, queue)))
+    call.note(before=_pause(await queue_view(call, queue)))
     await call.engine.control.resume_queue(queue, tenant=call.home)
     return await _queue_reply(call, queue)
 
 
 async def _queue_reply(call: ApiCall[Any, NoQuery], queue: str) -> Reply:
-    view = await _view(call, queue)
+    view = await queue_view(call, queue)
     call.note(after=_pause(view))
     return Reply(encode(queue_body(view, await call.engine.sessions.list(tenant=call.home))))
 
 
-async def _view(call: ApiCall[Any, NoQuery], queue: str) -> QueueView:
+async def queue_view(call: ApiCall[Any, NoQuery], queue: str) -> QueueView:
+    """Return a queue of the caller's tenant."""
     views = await call.engine.store.queries.queues(tenant=call.home)
     # A queue that is neither paused nor has tasks is not listed: it is nothing but its name.
     empty = QueueView(

@@ -15,6 +15,7 @@ from drumline.api.problems import Refused
 from drumline.api.request_bytes import HeldBytes
 from drumline.core.clock import Instant, to_instant
 from drumline.core.codec import explain
+from drumline.core.duration import millis, parse_duration
 from drumline.core.errors import Invalid
 from drumline.core.json_errors import suggestion
 
@@ -33,6 +34,7 @@ _TAKEN = frozenset(
     }
 )
 _MOST_PARAMETERS = 100
+_LONGEST_UNTIL = 10 * 366 * 24 * 3_600_000
 _LONGEST_LENGTH = 18
 """Digits of a length that are worth reading."""
 
@@ -183,6 +185,17 @@ def read_time(text: str, *, field: str) -> Instant:
         return to_instant(msgspec.convert(text, datetime), field=field)
     except msgspec.ValidationError as error:
         raise explain(error, field=field, type=datetime) from error
+
+
+def read_until(given: str | float, now: Instant, *, field: str) -> Instant:
+    """Return a time in the future, written as a time or as a duration from now, or raise `Invalid`."""
+    is_time = isinstance(given, str) and "T" in given and not given.startswith("P")
+    until = read_time(str(given), field=field) if is_time else Instant(
+        now + millis(parse_duration(given, field=field))
+    )  # fmt: skip
+    if not now < until <= now + _LONGEST_UNTIL:
+        raise Invalid("must be in the future, and within ten years", field=field)
+    return until
 
 
 def _pairs(text: bytes) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from drumline.api.shapes import moment
 from drumline.core.app_schedules import Registered
 from drumline.core.clock import moment_of
+from drumline.core.fires_by_day import DayFires
 from drumline.core.firing_policy import Misfire, Overlap
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobRequest
@@ -29,6 +30,13 @@ class FireBody(Struct, frozen=True):
     utc: Moment
     local: LocalMoment
     note: str | None
+
+
+class DayBody(Struct, frozen=True):
+    """A day by the schedule's clock, and how often the schedule fires on it."""
+
+    day: Annotated[str, Meta(extra_json_schema={"format": "date"})]
+    count: int
 
 
 class LastRunBody(Struct, frozen=True):
@@ -63,6 +71,7 @@ class ScheduleBody(Struct, frozen=True, kw_only=True):
     reason: str | None
     next_fire_at: Moment | None
     next_fires: tuple[FireBody, ...] | UnsetType = UNSET
+    fires_by_day: tuple[DayBody, ...] | UnsetType = UNSET
     created_at: Moment
     changed_at: Moment
     runs: int
@@ -138,7 +147,11 @@ class RegisteredBody(Struct, frozen=True, kw_only=True):
 
 
 def schedule_body(
-    view: ScheduleView, statuses: Mapping[str, str], *, next_fires: Sequence[FireTime] | None = None
+    view: ScheduleView,
+    statuses: Mapping[str, str],
+    *,
+    next_fires: Sequence[FireTime] | None = None,
+    by_day: Sequence[DayFires] | None = None,
 ) -> ScheduleBody:
     """Return a schedule as JSON shows it."""
     rule, policy = view.rule, view.policy
@@ -162,6 +175,7 @@ def schedule_body(
         reason=view.reason,
         next_fire_at=None if view.turn is None else moment_of(view.turn.fire_at),
         next_fires=UNSET if next_fires is None else tuple(fire_body(one) for one in next_fires),
+        fires_by_day=UNSET if by_day is None else tuple(DayBody(one.day.isoformat(), one.count) for one in by_day),
         created_at=moment_of(view.created_at),
         changed_at=moment_of(view.changed_at),
         runs=view.runs,

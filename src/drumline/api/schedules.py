@@ -37,11 +37,16 @@ from drumline.core.redaction import REDACTED, hidden_in, redacted_target
 from drumline.core.schedule import ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleTarget, ScheduleView
 from drumline.core.task import TaskRequest
 from drumline.engine.runs import BackfillRequest
-from drumline.engine.schedules import LONGEST_REASON, weight_of
+from drumline.engine.schedules import FIRE_TIME_BYTES, LONGEST_REASON, days_of, following, weight_of
 from drumline.ports.schedules import ScheduleFilter
 
 NEXT = 5
 MOST_NEXT = 1000
+MOST_DAYS = 366
+MOST_NEXT_EACH = 10
+"""How many fire times of each schedule a list shows."""
+MOST_DAYS_EACH = 35
+"""For how many days a list counts the fire times of each schedule."""
 
 _PATH = "/api/v1/schedules"
 
@@ -52,14 +57,23 @@ class SchedulesQuery(Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str | None, line()] = None
     state: ScheduleState | None = None
     app: Annotated[str | None, line(description="Those in the code of an app.")] = None
+    next: Annotated[
+        int, Meta(ge=0, le=MOST_NEXT_EACH), about("How many of the next fire times of each to show, in `next_fires`.")
+    ] = 0
+    days: Annotated[
+        int, Meta(ge=0, le=MOST_DAYS_EACH), about("For how many days to tell how often each fires, in `fires_by_day`.")
+    ] = 0
     limit: Annotated[int, Meta(ge=1), PAGE_SIZE] = 100
     cursor: Annotated[str | None, page_cursor(format="uuid")] = None
 
 
 class ScheduleQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """How many of the next fire times to show."""
+    """How many of the next fire times to show, and for how many days to count them."""
 
     next: Annotated[int, Meta(ge=0, le=MOST_NEXT), about("How many of the next fire times to show.")] = NEXT
+    days: Annotated[
+        int, Meta(ge=0, le=MOST_DAYS), about("For how many days to tell how often it fires, in `fires_by_day`.")
+    ] = 0
 
 
 class RunsQuery(Struct, frozen=True, forbid_unknown_fields=True):
@@ -130,16 +144,25 @@ async def list_schedules(call: ApiCall[None, SchedulesQuery]) -> Reply:
     )
 
     def listed() -> bytes:
-        items = tuple(schedule_body(_shown(call, view), statuses) for view in page.items)
+        items = tuple(
+            schedule_body(
+                _shown(call, view),
+                statuses,
+                next_fires=following(view, query.next) if query.next else None,
+                by_day=days_of(view, query.days) if query.days else None,
+            )
+            for view in page.items
+        )
         return encode(ScheduleList(items, page.next_cursor))
 
-    return Reply(await off_loop(sum(map(_weight, page.items)), listed))
+    weight = sum(map(_weight, page.items)) + FIRE_TIME_BYTES * (query.next + query.days) * len(page.items)
+    return Reply(await off_loop(weight, listed))
 
 
 async def get_schedule(call: ApiCall[None, ScheduleQuery]) -> Reply:
     """Return the state of a schedule, with its next fire times."""
     view = await call.engine.schedules.get(_schedule_of(call), tenant=call.tenant)
-    return await _reply(call, view, count=call.query.next)
+    return await _reply(call, view, count=call.query.next, days=call.query.days)
 
 
 async def edit_schedule(call: ApiCall[ScheduleEdit, NoQuery]) -> Reply:
@@ -279,15 +302,18 @@ async def _check_registered(call: ApiCall[RegisterRequest, NoQuery]) -> None:
         cursor, is_more = page.next_cursor, page.next_cursor is not None
 
 
-async def _reply(call: ApiCall[Any, Any], view: ScheduleView, *, count: int = NEXT) -> Reply:
-    body = await _body(call, view, count=count)
+async def _reply(call: ApiCall[Any, Any], view: ScheduleView, *, count: int = NEXT, days: int = 0) -> Reply:
+    body = await _body(call, view, count=count, days=days)
     return Reply(await off_loop(_weight(view), lambda: encode(body)))
 
 
-async def _body(call: ApiCall[Any, Any], view: ScheduleView, *, count: int = NEXT) -> ScheduleBody:
+async def _body(call: ApiCall[Any, Any], view: ScheduleView, *, count: int = NEXT, days: int = 0) -> ScheduleBody:
     statuses = await call.engine.runs.statuses([view.last_task], [view.last_job], tenant=call.tenant)
     times = await call.engine.schedules.next_times(view, count)
-    return await off_loop(_weight(view), lambda: schedule_body(_shown(call, view), statuses, next_fires=times))
+    by_day = await call.engine.schedules.days(view, days) if days else None
+    return await off_loop(
+        _weight(view), lambda: schedule_body(_shown(call, view), statuses, next_fires=times, by_day=by_day)
+    )
 
 
 def _weight(view: ScheduleView) -> int:

@@ -1,8 +1,9 @@
 """What tasks, attempts, queues and workers look like in JSON, and how they get there."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
 from drumline.core.attempt import AttemptView, Progress
@@ -54,6 +55,8 @@ class TaskList(Struct, frozen=True):
 
     items: tuple[TaskBody, ...]
     next_cursor: str | None
+    is_partial: bool = False
+    """Whether a search by `filter` stopped at its bound before it had found `limit` tasks: the cursor continues it."""
 
 
 class AttemptBody(PublicExecution[Moment], frozen=True, kw_only=True):
@@ -110,7 +113,11 @@ class QueueList(Struct, frozen=True):
 
 
 class WorkerBody(Struct, frozen=True, kw_only=True):
-    """The state of a worker. `types` are the names of the tasks that it can run."""
+    """The state of a worker. `types` are the names of the tasks that it can run.
+
+    `memory` and `cpu` are null where the worker does not tell them: it has not sent a heartbeat yet, its system does
+    not say, or it is of an earlier version. Of a worker that left they are the last ones.
+    """
 
     id: WorkerIdText
     host: str
@@ -121,6 +128,14 @@ class WorkerBody(Struct, frozen=True, kw_only=True):
     types: tuple[str, ...]
     capacity: int
     held: int
+    memory: Annotated[
+        int | None,
+        Meta(description="Bytes that its process and child processes have resident, at the last heartbeat."),
+    ]
+    cpu: Annotated[
+        float | None,
+        Meta(description="Processor time between its last two heartbeats, as a share of one core: 1.5 is 1.5 cores."),
+    ]
     opened_at: Moment
     beat_at: Moment
     should_drain: bool
@@ -146,7 +161,10 @@ def weight_of(view: TaskView) -> int:
 
 def shown(view: TaskView, hidden: Redaction) -> TaskView:
     """Return a task with what people may see of its payload."""
-    return view if view.payload is None else replace(view, payload=hidden.payload(view.payload))
+    if view.payload is None:
+        return view
+    payload = hidden.payload(view.payload)
+    return view if payload is view.payload else replace(view, payload=payload)
 
 
 def task_body(
@@ -230,6 +248,8 @@ def worker_body(view: SessionView) -> WorkerBody:
         types=view.spec.names,
         capacity=view.spec.capacity,
         held=view.held,
+        memory=view.usage.memory,
+        cpu=view.usage.cpu,
         opened_at=moment_of(view.opened_at),
         beat_at=moment_of(view.beat_at),
         should_drain=view.should_drain,

@@ -5,6 +5,7 @@ It needs no key: it says nothing about this installation. Two paths below it bel
 """
 
 import html
+from collections.abc import Awaitable
 from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -29,17 +30,16 @@ class WithSite:
     def __init__(self, api: ASGIApp) -> None:
         self._api = api
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Serve one request."""
         path: str = scope.get("path", "")
         if scope["type"] != "http" or scope["method"] not in {"GET", "HEAD"} or path in OF_THE_API:
-            await self._api(scope, receive, send)
-        elif path.startswith(ROOT):
-            await _serve(path.removeprefix(ROOT), scope, send)
-        elif path == f"/{INDEX}" and INDEX in SITE:
-            await _lead(scope, send, f"docs/{INDEX}")
-        else:
-            await self._api(scope, receive, send)
+            return self._api(scope, receive, send)
+        if path.startswith(ROOT):
+            return _serve(path.removeprefix(ROOT), scope, send)
+        if path == f"/{INDEX}" and INDEX in SITE:
+            return _lead(scope, send, f"docs/{INDEX}")
+        return self._api(scope, receive, send)
 
 
 async def _serve(path: str, scope: Scope, send: Send) -> None:

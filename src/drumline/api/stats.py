@@ -9,10 +9,13 @@ from drumline.core.access import Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.duration import parse_duration
-from drumline.core.field_schema import QUEUE, about, line
+from drumline.core.field_schema import QUEUE, SEVERAL, about, line
 from drumline.core.names import check_name, check_queue
-from drumline.core.stats import Series
+from drumline.core.stats import Series, UsualDurations
 from drumline.core.views import Moment
+
+MOST_NAMES = 100
+"""Names of tasks in one question for durations."""
 
 
 class StatsQuery(Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,6 +52,26 @@ class StatsBody(Struct, frozen=True, kw_only=True):
     until: Moment
     step: float
     points: tuple[PointBody, ...]
+
+
+class DurationsQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Of which tasks, and of which stretch of time."""
+
+    name: Annotated[tuple[Annotated[str, line()], ...], Meta(max_length=MOST_NAMES), SEVERAL] = ()
+    last: Literal["15m", "1h", "6h", "24h", "7d"] = "24h"
+
+
+class DurationsList(Struct, frozen=True):
+    """How long tasks of each name that was asked for usually wait and run, in that order."""
+
+    items: tuple[UsualDurations, ...]
+
+
+async def durations(call: ApiCall[None, DurationsQuery]) -> Reply:
+    """Return how long tasks of some names usually wait and run: medians and 95th percentiles."""
+    names = tuple(check_name(name) for name in call.query.name)
+    last = parse_duration(call.query.last, field="last")
+    return Reply(encode(DurationsList(await call.engine.figures.usual(names, last=last, tenant=call.tenant))))
 
 
 async def stats(call: ApiCall[None, StatsQuery]) -> Reply:
@@ -88,5 +111,10 @@ OPERATIONS = (
         method="GET", path="/api/v1/stats", handler=stats, merges=True, tag=Tag.HEALTH,
         summary="Metrics over time: throughput, failures, depth, waiting and running times", query=StatsQuery,
         answer=StatsBody, permission=Permission.METRICS_READ,
+    ),
+    Operation(
+        method="GET", path="/api/v1/stats/durations", handler=durations, merges=True, tag=Tag.HEALTH,
+        summary="How long tasks of some names usually wait and run", query=DurationsQuery, answer=DurationsList,
+        permission=Permission.METRICS_READ,
     ),
 )  # fmt: skip

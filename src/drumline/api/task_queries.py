@@ -1,5 +1,6 @@
 """Questions about tasks: the filter that lists share, how many there are, and why one is not running."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from msgspec import Struct
@@ -11,11 +12,12 @@ from drumline.core.access import Permission
 from drumline.core.clock import Instant
 from drumline.core.codec import encode
 from drumline.core.field_schema import QUEUE, TIME, UUID, WORKER, about, line
+from drumline.core.filter_syntax import LONGEST_FILTER
 from drumline.core.ids import parse_job_id, parse_session_id, parse_task_id
 from drumline.core.names import LONGEST_TAG, check_key, check_name, check_queue, check_text
 from drumline.core.state import Status
 from drumline.core.views import Moment, TaskIdText
-from drumline.core.wait_reasons import Cause
+from drumline.core.wait_reasons import Cause, WaitReason
 from drumline.ports.store import TaskFilter
 
 
@@ -33,11 +35,18 @@ class TaskQuery(Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
     since: Annotated[str | None, about("Only tasks that were submitted at this time or later.", **TIME)] = None
     until: Annotated[str | None, about("Only tasks that were submitted before this time.", **TIME)] = None
+    filter: Annotated[
+        str | None,
+        line(
+            LONGEST_FILTER,
+            "Terms that all have to hold: `status:failed name:charge* -queue:bulk payload.order_id=17 duration>5s`.",
+        ),
+    ] = None
 
 
 def filter_of(call: ApiCall[Any, Any], query: TaskQuery, statuses: frozenset[Status] = frozenset()) -> TaskFilter:
     """Return which tasks a query means, or raise `Invalid` naming the field at fault."""
-    return TaskFilter(
+    which = TaskFilter(
         tenant=call.tenant,
         statuses=statuses,
         queue=None if query.queue is None else check_queue(query.queue),
@@ -50,6 +59,7 @@ def filter_of(call: ApiCall[Any, Any], query: TaskQuery, statuses: frozenset[Sta
         since=_time(query.since, "since"),
         until=_time(query.until, "until"),
     )
+    return which if query.filter is None else call.engine.filters.narrowed(which, query.filter)
 
 
 def _time(text: str | None, field: str) -> Instant | None:
@@ -77,13 +87,17 @@ async def why(call: ApiCall[None, NoQuery]) -> Reply:
     """Return why a task is not running: due later, dependency, paused queue, limit, no worker, its turn."""
     task = parse_task_id(call.params["id"], field="id")
     reasons = await call.engine.wait_reasons.why(task, tenant=call.tenant)
-    bodies = tuple(
+    return Reply(encode(WhyBody(task, reason_bodies(reasons))))
+
+
+def reason_bodies(reasons: Iterable[WaitReason]) -> tuple[ReasonBody, ...]:
+    """Return reasons as JSON shows them."""
+    return tuple(
         ReasonBody(
             cause=reason.cause, text=reason.text, until=moment(reason.until), count=reason.count, names=reason.names
         )
         for reason in reasons
     )
-    return Reply(encode(WhyBody(task, bodies)))
 
 
 class CountBody(Struct, frozen=True, kw_only=True):

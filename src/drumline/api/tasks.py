@@ -194,7 +194,7 @@ async def submit(call: ApiCall[TaskRequest, NoQuery]) -> Reply:
 async def submit_request(call: ApiCall[Any, Any], request: TaskRequest) -> Reply:
     """Store a task, however it was written, and answer 201; 200 if its key brought back an earlier one."""
     stored = await call.engine.submissions.submit(request, tenant=call.home, allow=allow_of(call.by))
-    (warnings,) = await call.engine.types.warnings([(request.name, request.payload)], tenant=call.home)
+    warnings = await call.engine.types.warnings_of_one(request.name, request.payload, tenant=call.home)
     location = ((b"location", f"/api/v1/tasks/{stored.id}".encode()),)
     if stored.created:
         status = status_of(State.QUEUED, stored.due_at, call.engine.clock.now())
@@ -285,7 +285,8 @@ async def list_tasks(call: ApiCall[None, ListQuery]) -> Reply:
     now, hidden = call.engine.clock.now(), call.engine.redaction
 
     def listed() -> bytes:
-        return encode(TaskList(tuple(task_body(shown(view, hidden), now=now) for view in views), page.next_cursor))
+        items = tuple(task_body(shown(view, hidden), now=now) for view in views)
+        return encode(TaskList(items, page.next_cursor, page.is_partial))
 
     return Reply(await off_loop(sum(map(weight_of, views)), listed))
 
@@ -371,6 +372,7 @@ async def task_reply(call: ApiCall[Any, Any], task: TaskId, view: TaskView | Non
     """Answer with the state of a task."""
     if view is None:
         view = await call.engine.queries.get(task, tenant=call.tenant)
+    view = await call.engine.queries.opened(view)
     if call.audit_detail is not None:
         call.note(after=audited_fields(view, call.engine.clock.now()))
     progress = await call.engine.queries.progress(view, tenant=call.tenant)

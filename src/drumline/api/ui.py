@@ -5,6 +5,7 @@ makes its relative links right at any depth and behind any prefix, without knowi
 """
 
 import re
+from html import escape
 from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -25,8 +26,9 @@ _FILES: Final = StaticFolder("_ui")
 class WithUi:
     """Serves the interface under /ui/, and leaves every other path to the API."""
 
-    def __init__(self, api: ASGIApp) -> None:
+    def __init__(self, api: ASGIApp, *, environment: str = "", colour: str = "grey") -> None:
         self._api = api
+        self._head = _environment_tag(environment, colour) if environment else ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -37,10 +39,10 @@ class WithUi:
         elif path in {"/", ROOT}:
             await send_static(scope, send, b"", status=307, headers=((b"location", b"ui/"),))
         else:
-            await _serve(path.removeprefix(f"{ROOT}/"), scope, send)
+            await _serve(path.removeprefix(f"{ROOT}/"), scope, send, head=self._head)
 
 
-async def _serve(path: str, scope: Scope, send: Send) -> None:
+async def _serve(path: str, scope: Scope, send: Send, *, head: str) -> None:
     found = _FILES.find(path) if _ASSET.fullmatch(path) else None
     if found is not None:
         is_hashed = path.startswith("assets/")
@@ -51,12 +53,17 @@ async def _serve(path: str, scope: Scope, send: Send) -> None:
         await send_static(scope, send, b"", status=404, headers=((b"cache-control", b"no-store"),))
     else:
         page = _FILES.find("index.html")
-        body = HOW_TO_BUILD if page is None else _based(page.plain, path)
+        body = HOW_TO_BUILD if page is None else _completed(page.plain, path, head)
         headers = ((b"content-type", MEDIA["html"]), (b"cache-control", b"no-cache"))
         await send_static(scope, send, body, headers=headers)
 
 
-def _based(page: bytes, path: str) -> bytes:
-    """Return the page with the way back to /ui/ from where it is asked for."""
+def _completed(page: bytes, path: str, head: str) -> bytes:
+    """Return the page with the way back to /ui/ from where it is asked for, and what else its head has to say."""
     back = "../" * path.count("/") or "./"
-    return page.replace(b"<head>", f'<head>\n    <base href="{back}" />'.encode(), 1)
+    return page.replace(b"<head>", f'<head>\n    <base href="{back}" />{head}'.encode(), 1)
+
+
+def _environment_tag(name: str, colour: str) -> str:
+    """Return what tells the interface which environment it shows, before anything is asked for."""
+    return f'\n    <meta name="drumline-environment" content="{escape(name)}" data-colour="{escape(colour)}" />'

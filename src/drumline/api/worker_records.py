@@ -1,4 +1,4 @@
-"""Durable tasks in the remote worker protocol: keep records, wait, and ask for records."""
+"""Durable tasks in the remote worker protocol: keep records, wait, begin a new round, and ask for records."""
 
 from typing import Any
 
@@ -17,10 +17,13 @@ from drumline.core.durable_protocol import (
     RecordedBody,
     RecordPageRequest,
     RecordRequest,
+    RestartBody,
+    RestartedBody,
     WaitedBody,
     WaitRequestBody,
     answered_body,
     new_record_of,
+    restart_of,
     wait_request_of,
 )
 from drumline.core.errors import DrumlineError, Fenced, Invalid
@@ -68,6 +71,16 @@ async def wait(call: ApiCall[WaitRequestBody, NoQuery]) -> Reply:
     return Reply(encode(WaitedBody(state="queued" if answer is None else answer.name.lower())))
 
 
+async def restart(call: ApiCall[RestartBody, NoQuery]) -> Reply:
+    """End the round of a task that the session holds: it runs from the start, with another payload."""
+    request = restart_of(call.body)
+    await own_spec(call, _session(call))
+    answer = await call.context.gateway.restart(request)
+    if isinstance(answer, DrumlineError):
+        raise answer
+    return Reply(encode(RestartedBody(state="queued" if answer is None else answer.name.lower())))
+
+
 async def list_records(call: ApiCall[RecordPageRequest, NoQuery]) -> Reply:
     """Return records of a task; only to the session that holds its lease."""
     lease = lease_of(call.body.lease, field="lease")
@@ -105,6 +118,12 @@ OPERATIONS = (
         method="POST", path=_SESSIONS + "/{session}/waits", handler=wait, tag=Tag.PROTOCOL,
         summary="End an attempt that has nothing to do but wait", largest=lambda limits: limits.request_lists,
         body=WaitRequestBody, answer=WaitedBody,
+        permission=Permission.WORKERS_PROTOCOL, audit_act=None, reach=Reach.OWN,
+    ),
+    Operation(
+        method="POST", path=_SESSIONS + "/{session}/restarts", handler=restart, tag=Tag.PROTOCOL,
+        summary="Begin a new round of a held task", largest=lambda limits: limits.body,
+        body=RestartBody, answer=RestartedBody,
         permission=Permission.WORKERS_PROTOCOL, audit_act=None, reach=Reach.OWN,
     ),
     Operation(

@@ -1,4 +1,4 @@
-"""Workers and the task types that they run: list them, drain a worker."""
+"""Workers and the task types that they run: list them, drain a worker, undo that."""
 
 from typing import Annotated
 
@@ -9,9 +9,8 @@ from drumline.api.operation import ApiCall, NoQuery, Operation, Reach, Reply, Ta
 from drumline.api.shapes import WorkerBody, WorkerList, worker_body
 from drumline.core.access import Permission
 from drumline.core.codec import encode
-from drumline.core.errors import NotFound
 from drumline.core.field_schema import about
-from drumline.core.ids import parse_session_id
+from drumline.core.ids import SessionId, parse_session_id
 from drumline.core.task_type import NO_DEFAULTS, TypeDefaults
 
 
@@ -27,16 +26,33 @@ async def list_workers(call: ApiCall[None, WorkersQuery]) -> Reply:
     return Reply(encode(WorkerList(tuple(worker_body(view) for view in views))))
 
 
+async def get_worker(call: ApiCall[None, NoQuery]) -> Reply:
+    """Return a worker, also one that left lately."""
+    view = await call.engine.sessions.get(parse_session_id(call.params["id"]), tenant=call.tenant)
+    return Reply(encode(worker_body(view)))
+
+
 async def drain_worker(call: ApiCall[None, NoQuery]) -> Reply:
     """Ask a worker to finish what it holds and take nothing more; it hears of it at its next beat."""
     session = parse_session_id(call.params["id"])
     await check_worker(call, session)
     await call.engine.sessions.drain(session, tenant=call.tenant)
-    for view in await call.engine.sessions.list(closed=True, tenant=call.tenant):
-        if view.id == session:
-            call.note(after={"id": call.params["id"], "should_drain": True})
-            return Reply(encode(worker_body(view)))
-    raise NotFound(f"there is no worker {call.params['id']}", field="id")
+    return await _changed(call, session, should_drain=True)
+
+
+async def undrain_worker(call: ApiCall[None, NoQuery]) -> Reply:
+    """Let a worker that was asked to drain go on; `409` if it has left already."""
+    session = parse_session_id(call.params["id"])
+    await check_worker(call, session)
+    await call.engine.sessions.undrain(session, tenant=call.tenant)
+    return await _changed(call, session, should_drain=False)
+
+
+async def _changed(call: ApiCall[None, NoQuery], session: SessionId, *, should_drain: bool) -> Reply:
+    """Return a worker as it is after a change, which is noted in the audit log."""
+    view = await call.engine.sessions.get(session, tenant=call.tenant)
+    call.note(after={"id": call.params["id"], "should_drain": should_drain})
+    return Reply(encode(worker_body(view)))
 
 
 class TypeBody(Struct, frozen=True, kw_only=True):
@@ -86,9 +102,18 @@ OPERATIONS = (
         summary="List the workers", query=WorkersQuery, answer=WorkerList, permission=Permission.WORKERS_READ,
     ),
     Operation(
+        method="GET", path="/api/v1/workers/{id}", handler=get_worker, merges=True, tag=Tag.WORKERS,
+        summary="Look at a worker", answer=WorkerBody, permission=Permission.WORKERS_READ,
+    ),
+    Operation(
         method="POST", path="/api/v1/workers/{id}/drain", handler=drain_worker, merges=True, tag=Tag.WORKERS,
         summary="Ask a worker to finish and leave", answer=WorkerBody,
         permission=Permission.WORKERS_CONTROL, audit_act="worker.drain", reach=Reach.TASKS,
+    ),
+    Operation(
+        method="DELETE", path="/api/v1/workers/{id}/drain", handler=undrain_worker, merges=True, tag=Tag.WORKERS,
+        summary="Let a worker go on that was asked to drain", answer=WorkerBody,
+        permission=Permission.WORKERS_CONTROL, audit_act="worker.undrain", reach=Reach.TASKS,
     ),
     Operation(
         method="GET", path="/api/v1/types", handler=list_types, merges=True, tag=Tag.WORKERS,

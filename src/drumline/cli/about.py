@@ -6,6 +6,7 @@ from typing import Annotated
 import click
 
 from drumline._version import __version__
+from drumline.cli import completing
 from drumline.cli.options import Json
 from drumline.cli.output import print_json
 from drumline.cli.parameters import Argument
@@ -29,6 +30,9 @@ def completion(shell: Annotated[Shell, Argument(help="Which shell.", metavar="SH
     """
     from click.shell_completion import get_completion_class
 
+    from drumline.cli.bash_completion import register
+
+    register()
     kind = get_completion_class(shell.value)
     if kind is None:
         raise click.UsageError(f"there is no completion for {shell.value}")
@@ -38,15 +42,22 @@ def completion(shell: Annotated[Shell, Argument(help="Which shell.", metavar="SH
 
 def show_help(
     command: Annotated[
-        list[str] | None, Argument(help="The command, such as tasks list.", metavar="COMMAND", show_default=False)
+        list[str] | None,
+        Argument(
+            help="The command, such as tasks list.", metavar="COMMAND", show_default=False, complete=completing.commands
+        ),
     ] = None,
 ) -> None:
     """Show the help of a command."""
+    from drumline.core.json_errors import suggestion
+
     context = click.get_current_context().find_root()
     for name in command or ():
         found = context.command.get_command(context, name) if isinstance(context.command, click.Group) else None
         if found is None:
-            raise click.UsageError(f"there is no command {' '.join(command or ())}", ctx=context)
+            known = context.command.list_commands(context) if isinstance(context.command, click.Group) else []
+            words = " ".join(command or ())
+            raise click.UsageError(f"there is no command {words}{suggestion(name, known)}", ctx=context)
         context = click.Context(found, info_name=name, parent=context)
     click.echo(context.get_help())
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from drumline.cli import completing
 from drumline.cli.commands import group, list_command, server_command
 from drumline.cli.errors import ExitCode
 from drumline.cli.options import Json
@@ -37,7 +38,10 @@ COLUMNS = (
 def list_audit(
     client: "ApiClient",
     act: Annotated[str | None, Option("--act", help="Only this act, such as queue.pause.")] = None,
-    key: Annotated[str | None, Option("--key", help="Only what was done with this key, by its id.")] = None,
+    key: Annotated[
+        str | None,
+        Option("--key", help="Only what was done with this key, by its id.", metavar="ID", complete=completing.keys),
+    ] = None,
     target: Annotated[str | None, Option("--target", help="Only what was about this path.")] = None,
     since: Annotated[
         str | None, Option("--since", help="Only from this time on: 1h, 2026-10-01.", metavar="TIME")

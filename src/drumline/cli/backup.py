@@ -23,17 +23,22 @@ def backup(
 ) -> None:
     """Copy the SQLite store to a file, while everything runs.
 
-    The copy is the store at one moment, checked. A PostgreSQL store is copied with pg_dump.
+    The copy is the store at one moment, checked. Large payloads and results of the data folder are copied beside it,
+    to FILE.blobs. A PostgreSQL store is copied with pg_dump.
     """
     import msgspec
 
-    from drumline.lifecycle.backup import back_up, sqlite_file
+    from drumline.lifecycle.backup import back_up, back_up_blobs, sqlite_file
 
-    made = back_up(Path(sqlite_file(_settings(data, config))), target, replace=replace)
+    settings = _settings(data, config)
+    made = back_up(Path(sqlite_file(settings)), target, replace=replace)
+    blobs = back_up_blobs(settings, target)
     if as_json:
-        print_json(msgspec.to_builtins(made))
-    else:
-        click.echo(f"{made.file}  {made.size:,} bytes, schema {made.schema}, in {made.seconds:.1f} s")
+        print_json({**msgspec.to_builtins(made), "blobs": 0 if blobs is None else blobs[1]})
+        return
+    click.echo(f"{made.file}  {made.size:,} bytes, schema {made.schema}, in {made.seconds:.1f} s")
+    if blobs is not None:
+        click.echo(f"{blobs[0]}  {blobs[1]:,} large payloads and results")
 
 
 def restored(

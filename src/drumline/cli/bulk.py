@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from drumline.cli import completing
 from drumline.cli.commands import group, list_command, server_command
 from drumline.cli.describing import print_line, shown_moment
 from drumline.cli.errors import ExitCode
@@ -25,7 +26,9 @@ SHOWN_ITEMS = 20
 
 app = group("List and abort bulk operations.")
 
-BulkId = Annotated[str, Argument(help="The operation's id.", metavar="ID", show_default=False)]
+BulkId = Annotated[
+    str, Argument(help="The operation's id.", metavar="ID", show_default=False, complete=completing.bulks)
+]
 
 
 def which(bulk: dict[str, Any]) -> str:
@@ -67,7 +70,12 @@ def list_bulks(
     client: "ApiClient",
     state: Annotated[
         list[str] | None,
-        Option("--state", help="Only running, completed or aborted ones; may be repeated.", metavar="STATE"),
+        Option(
+            "--state",
+            help="Only running, completed or aborted ones; may be repeated.",
+            metavar="STATE",
+            complete=completing.of("running", "completed", "aborted"),
+        ),
     ] = None,
     limit: Limit = 50,
 ) -> Any:

@@ -1,7 +1,7 @@
 """Bulk operations from the command line: count, ask, start, watch."""
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import click
 
@@ -11,9 +11,19 @@ from drumline.cli.options import DryRun, Json, Yes
 from drumline.cli.output import confirm, print_json, say
 from drumline.cli.parameters import Option
 from drumline.cli.tables import relative, span, tidy
+from drumline.core.errors import Forbidden, NotFound
 
 if TYPE_CHECKING:
     from drumline.cli.client import ApiClient
+
+
+_DONE: Final = {
+    "cancel": "cancelled",
+    "retry": "retried",
+    "reschedule": "rescheduled",
+    "discard": "discarded",
+    "purge": "discarded",
+}
 
 
 @flags
@@ -34,9 +44,10 @@ def run_bulk(
     asked = {name: value for name, value in (selection | {"reason": options.reason}).items() if value is not None}
     found = client.post(path, {**asked, "dry_run": True})
     if options.dry_run or not found["total"]:
-        text = f"{_count(found, noun)} would be dealt with; nothing was changed."
+        text = f"{_count(found, noun)} would be {_DONE[act]}; nothing was changed."
         print_json(found) if options.as_json else click.echo(text if found["total"] else f"No {noun} is like that.")
-        _print_sample(found, is_shown=not options.as_json)
+        if found["total"] and not options.as_json:
+            _print_sample(client, found)
         return
     confirm(f"{act.capitalize()} {_count(found, noun)}{_pace(found)}?", yes=options.yes)
     bulk = client.post(path, _as_seen(asked, found))
@@ -47,11 +58,17 @@ def run_bulk(
     finish(follow(client, bulk, as_json=options.as_json), as_json=options.as_json)
 
 
-def _print_sample(found: dict[str, Any], *, is_shown: bool) -> None:
+def _print_sample(client: "ApiClient", found: dict[str, Any]) -> None:
     """Print some of the tasks that are meant."""
-    if is_shown and found["total"]:
-        for task in found["sample"]:
-            click.echo(f"  {task}")
+    for one in found["sample"]:
+        try:
+            task = client.get(f"/tasks/{one}")
+        except (Forbidden, NotFound):  # a key that may not read it, or a task that was pruned just now
+            click.echo(f"  {one}")
+        else:
+            click.echo(f"  {one}  {task['status']:<10}  {tidy(task['name'])}")
+    if found["total"] > len(found["sample"]):
+        click.echo(f"  … and {found['total'] - len(found['sample']):,} more")
 
 
 def _as_seen(asked: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:

@@ -22,8 +22,13 @@ SECTIONS: Final = (
     _section(
         "Work",
         ("submit", "submitting:submit", "Submit a task and print its id; with --file, submit many."),
-        ("watch", "watching:watch", "Watch a task until it ends."),
+        ("watch", "watch_any:watch", "Watch tasks and jobs until they end; several are printed as each ends."),
         ("logs", "watching:logs", "Print the log of a task."),
+        (
+            "search-logs",
+            "log_search:search_logs",
+            "Search the logs of many tasks for a text; those of the newest task come first.",
+        ),
         ("tasks", "tasks:app", "Submit, list and control tasks."),
         ("jobs", "jobs:app", "Submit, list and control jobs: graphs of tasks."),
         (
@@ -33,6 +38,7 @@ SECTIONS: Final = (
         ),
         ("failures", "failures:app", "List, retry and discard failed tasks."),
         ("bulk", "bulk:app", "List and abort bulk operations."),
+        ("views", "views:app", "List, save and delete views: filters of lists under names."),
     ),
     _section(
         "Operate",
@@ -41,10 +47,16 @@ SECTIONS: Final = (
             "overview:status",
             "Show rates, queues, workers, failures and the longest running tasks in one screen.",
         ),
-        ("top", "overview:top", "Show the same as status, kept up to date; keys pause and resume queues."),
-        ("queues", "queues:app", "List, pause and resume queues."),
+        ("top", "top:top", "Show the same as status, kept up to date; keys act on queues, failures and tasks."),
+        ("queues", "queues:app", "List, pause, resume and purge queues."),
         ("limits", "limits:app", "Limit how many tasks run at once, and how often they start."),
-        ("workers", "workers:app", "List and drain workers."),
+        ("workers", "workers:app", "List, inspect, drain and keep workers."),
+        (
+            "alerts",
+            "alerts:app",
+            "Create, list and mute alerts: rules that fire when tasks fail, wait or run too long.",
+        ),
+        ("slos", "slos:app", "Create and list service level objectives of task types, with their error budgets."),
         ("events", "events:events", "Follow events as they happen."),
         ("consumers", "events:app", "List consumers of the event log, and their lag."),
         ("subscriptions", "notifications:subscriptions", "Subscribe webhooks and mail addresses to events."),

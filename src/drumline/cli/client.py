@@ -10,6 +10,7 @@ from http.client import BadStatusLine
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
+import click
 import msgspec
 import urllib3
 
@@ -32,6 +33,8 @@ READ_SECONDS = 10.0
 """How long a server may take to answer a question."""
 WRITE_SECONDS = 30.0
 """How long it may take to do something."""
+MOST_SEARCHES = 50
+"""Answers to a search that may be without a whole page."""
 QUIET_SECONDS = 300.0
 """How long nothing may come on a stream that is followed, until it is opened again."""
 AWAY_PAUSES = (0.5, 1.0, 2.0, 3.0)
@@ -94,6 +97,20 @@ class ApiClient:
         self._missed: set[str] = set()
         self._production = production
 
+    @property
+    def production(self) -> str | None:
+        """The name of the context if it is a production one whose changes have to be confirmed."""
+        return self._production
+
+    @contextmanager
+    def confirmed(self) -> Iterator[None]:
+        """Do not ask again in the block: what it changes was confirmed."""
+        before, self._production = self._production, None
+        try:
+            yield
+        finally:
+            self._production = before
+
     @contextmanager
     def because(self, reason: str | None) -> Iterator[None]:
         """Send a reason along with the requests of the block, for the audit log."""
@@ -132,19 +149,23 @@ class ApiClient:
         """Ask for something to be changed."""
         return self._ask("PATCH", path, body=body)
 
-    def delete(self, path: str) -> Any:
+    def delete(self, path: str, **query: object) -> Any:
         """Ask for something to be forgotten."""
-        return self._ask("DELETE", path)
+        return self._ask("DELETE", path, query=query)
 
     def pages(self, path: str, *, limit: int, page: int = 200, **query: object) -> Iterator[dict[str, Any]]:
-        """Yield up to `limit` items of a list, however many pages that takes."""
-        cursor = None
+        """Yield up to `limit` items of a list, however many pages that takes; a search is given up at some time."""
+        cursor, searches = None, 0
         while limit > 0:
             answer = self.get(path, limit=min(limit, page), cursor=cursor, **query)
             yield from answer["items"]
             limit -= len(answer["items"])
             cursor = answer.get("next_cursor")
+            searches += bool(answer.get("is_partial"))
             if not cursor:
+                return
+            if searches >= MOST_SEARCHES:
+                say("Searched far enough back; there may be older ones. Narrow it: --since, --until, --status, --name.")
                 return
 
     def stream(self, path: str, **query: object) -> Iterator[str]:
@@ -166,6 +187,8 @@ class ApiClient:
     def _ask(self, method: str, path: str, *, body: object = None, query: Mapping[str, object] | None = None) -> Any:
         reply = self._request(method, path, query, body, self._timeouts.urllib3(method))
         if not reply.data:
+            if "X-Request-ID" not in reply.headers:  # every answer of Drumline has one
+                raise self._stranger(reply)
             return None
         try:
             answer = json.loads(reply.data, object_hook=Answer)
@@ -194,7 +217,7 @@ class ApiClient:
         preload: bool = True,
     ) -> urllib3.BaseHTTPResponse:
         if self._production is not None and _is_change(method, path, body):
-            confirm(f"{self._production} ({self.url}) is production. Change it: {method} {path}?", yes=False)
+            confirm(f"{self._production} ({self.url}) is production. Run {_command_path()}?", yes=False)
             self._production = None  # once for each command
         pairs = {name: value for name, value in (query or {}).items() if value is not None}
         url = f"{self.url}{API}{path}" + (f"?{urlencode(pairs, doseq=True)}" if pairs else "")
@@ -248,6 +271,12 @@ class ApiClient:
 
 def _header_text(text: str) -> str:
     return quote(text, safe=" ,.;:!?'()-")
+
+
+def _command_path() -> str:
+    """Return the command that is running, such as `drumline queues pause`."""
+    context = click.get_current_context(silent=True)
+    return "this" if context is None else context.command_path
 
 
 def _is_change(method: str, path: str, body: object) -> bool:

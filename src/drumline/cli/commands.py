@@ -21,7 +21,8 @@ import click
 from drumline.cli.errors import ExitCode, exit_code_of
 from drumline.cli.options import Fields, Jq, Json, Jsonl, Key, Output, Reason, Timeout, Url, Web, Wide
 from drumline.cli.output import Form, OutputFormat, open_page, print_json, print_list, print_object, say
-from drumline.cli.parameters import Group
+from drumline.cli.parameters import Argument, Group
+from drumline.cli.short_ids import resolved
 from drumline.cli.tables import Column
 from drumline.cli.terminal import is_terminal
 from drumline.core.errors import Conflict, Invalid, NotFound
@@ -81,7 +82,9 @@ def server_command(
     def finish(client: "ApiClient", answer: Any, given: Mapping[str, Any]) -> None:
         form = _form(given)
         if page is not None and given.get("web"):
-            open_page(client.url, page(answer))
+            url = open_page(client.url, page(answer))
+            if url is not None:
+                click.echo(url)
         elif form.is_chosen:
             print_object(answer, form)
         elif describe is not None:
@@ -93,7 +96,7 @@ def server_command(
 
 
 def list_command(
-    app: Group,
+    app: Group | None,
     name: str,
     columns: Iterable[Column],
     *,
@@ -143,6 +146,10 @@ def _bound(
                 timeout=None if has_own_timeout else given["timeout"],
                 is_confirmed=bool(given.get("yes")),
             )
+            for parameter in own:
+                noun = _ids_of(parameter)
+                if noun is not None:
+                    given[parameter.name] = resolved(client, noun, given[parameter.name])
             finish(client, function(client, **{parameter.name: _value(parameter, given) for parameter in own}), given)
 
         del command.__wrapped__  # Typer would read its signature
@@ -152,6 +159,12 @@ def _bound(
         return command if app is None else app.add(name)(command)
 
     return decorate
+
+
+def _ids_of(parameter: inspect.Parameter) -> str | None:
+    """Return what a parameter has the ids of, if they may be shortened."""
+    declared = getattr(parameter.annotation, "__metadata__", (None,))[0]
+    return declared.ids_of if isinstance(declared, Argument) else None
 
 
 def _form(given: Mapping[str, Any]) -> Form:

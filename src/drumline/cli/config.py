@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from drumline.cli import completing
 from drumline.cli.commands import group, list_command, server_command
 from drumline.cli.errors import ExitCode
 from drumline.cli.options import Config, Fields, Json, Jsonl, Key, Reason, Timeout, Url, Wide
@@ -41,7 +42,7 @@ SHOWN = (
 
 
 def _print_fleet(config: dict[str, Any]) -> None:
-    say(f"Version {config['version']}.")
+    say(f"Version {config['version']}." if config["settings"] else "Nothing is set for the whole fleet.")
     for key, value in sorted(config["settings"].items()):
         click.echo(f"{key}={_shown(value)}")
 
@@ -104,7 +105,10 @@ def check(config: Config = None, as_json: Json = False) -> None:
 
 @app.add()
 def docs(
-    key: Annotated[str | None, Argument(help="A setting or a part of its name.", metavar="[KEY]")] = None,
+    key: Annotated[
+        str | None,
+        Argument(help="A setting or a part of its name.", metavar="[KEY]", complete=completing.settings),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Explain what can be set."""
@@ -143,7 +147,12 @@ def set_values(
     client: "ApiClient",
     pairs: Annotated[
         list[str],
-        Argument(help="Such as worker.concurrency=20.", metavar="KEY=VALUE...", show_default=False),
+        Argument(
+            help="Such as worker.concurrency=20.",
+            metavar="KEY=VALUE...",
+            show_default=False,
+            complete=completing.live_settings,
+        ),
     ],
     reason: Reason = None,
     version: Version = None,
@@ -166,7 +175,10 @@ def set_values(
 @server_command(app, "unset", show=_print_fleet, reason=True)
 def unset_values(
     client: "ApiClient",
-    keys: Annotated[list[str], Argument(help="What to unset.", metavar="KEY...", show_default=False)],
+    keys: Annotated[
+        list[str],
+        Argument(help="What to unset.", metavar="KEY...", show_default=False, complete=completing.fleet_settings),
+    ],
     reason: Reason = None,
     version: Version = None,
 ) -> Any:

@@ -11,7 +11,7 @@ import click
 from drumline.cli.options import Host, Key, LogLevel, Port, Url
 from drumline.cli.output import say
 from drumline.cli.parameters import Option
-from drumline.cli.servers import end_by_sigterm, run_process
+from drumline.cli.servers import prepare_process, run_process
 
 if TYPE_CHECKING:
     from drumline.settings import Settings
@@ -45,7 +45,7 @@ def demo(
     names; where none is running it starts its own, on any free port and in a temporary folder unless told otherwise.
     Tasks of the demo do nothing outside of their process.
     """
-    end_by_sigterm()
+    prepare_process()
     from drumline.core.duration import parse_duration
     from drumline.demo.run import DemoOptions, run_demo, run_demo_server
 

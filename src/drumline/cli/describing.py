@@ -30,10 +30,16 @@ ATTEMPTS = (
 )
 
 
+def sentence_of(reason: dict[str, Any]) -> str:
+    """Return a reason why something waits as a sentence, with when it will be over where that is known."""
+    text, until = tidy(reason["text"]), relative(reason["until"])
+    return f"{text[:1].upper()}{text[1:]}{f' ({until})' if until else ''}."
+
+
 def print_task(task: dict[str, Any], attempts: list[dict[str, Any]], artifacts: list[dict[str, Any]]) -> None:
     """Print everything about a task that is worth reading; what is as usual is left out."""
     print_line("id", task["id"])
-    print_line("status", painted(task["status"], STATUS_COLOURS.get(task["status"]), bold=True) + _remark(task))
+    print_line("status", painted(shown_status(task), STATUS_COLOURS.get(task["status"]), bold=True) + _remark(task))
     print_line("name", tidy(task["name"]))
     print_line("queue", task["queue"] + (f", priority {task['priority']}" if task["priority"] else ""))
     _print_times(task)
@@ -42,6 +48,7 @@ def print_task(task: dict[str, Any], attempts: list[dict[str, Any]], artifacts: 
     print_line("timeout", None if task["timeout"] is None else span(task["timeout"]))
     print_line("tags", ", ".join(task["tags"]))
     print_line("key", task["idempotency_key"])
+    print_line("fork of", task.get("forked_from"))
     print_line("shard", task.get("shard"))
     for name in ("payload", "result"):
         if name in task:
@@ -54,6 +61,11 @@ def print_task(task: dict[str, Any], attempts: list[dict[str, Any]], artifacts: 
     if len(attempts) > 1 or any(attempt["error"] for attempt in attempts):
         click.echo()
         print_fitted(attempts, ATTEMPTS)
+
+
+def shown_status(task: dict[str, Any]) -> str:
+    """Return the status of a task as people read it: a durable task that is not due waits."""
+    return "WAITING" if task.get("is_waiting") else str(task["status"])
 
 
 def attempt_text(task: dict[str, Any]) -> str:
@@ -83,7 +95,7 @@ def first_line(error: dict[str, Any] | None) -> str | None:
 def _remark(task: dict[str, Any]) -> str:
     if task["status"] == "PROCESSING":
         return "  (asked to stop)" if task["cancel_requested"] else ""
-    is_again = task["status"] in {"PENDING", "QUEUED"} and task["attempt"] > 0
+    is_again = not task.get("is_waiting") and task["status"] in {"PENDING", "QUEUED"} and task["attempt"] > 0
     return "  (to be tried again)" if is_again else ""
 
 

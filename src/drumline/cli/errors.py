@@ -3,9 +3,12 @@
 What the API calls a field is told by the name of the flag that it was given with.
 """
 
+import json
 import re
+import shlex
 from collections.abc import Sequence
 from enum import IntEnum
+from itertools import pairwise
 from typing import Final
 
 from drumline.core.errors import (
@@ -75,21 +78,27 @@ _FLAGS: Final = {
     "api_key": ("--api-key",),
     "as_of": ("--as-of",),
     "end": ("--end", "--to"),
+    "events": ("--on",),
     "giver": ("--from",),
     "idempotency_key": ("--key",),
     "interval": ("--every",),
     "kind": ("--kind",),
+    "measure": ("--on",),
     "payload": ("--payload", "-p", "--arg", "-a"),
     "reason": ("--why", "--reason"),
     "run_at": ("--at",),
     "start": ("--start", "--from"),
     "tags": ("--tag",),
     "taker": ("--to",),
+    "threshold": ("--above",),
     "timezone": ("--tz", "--timezone"),
 }
 """The flags of fields that have other names there; the others have their own."""
 _SUBJECTLESS: Final = ("must ", "is ", "has ", "cannot ", "differs ", "belongs ", "form ", "names ")
 """How reasons begin that say nothing without their subject; a sentence names it already."""
+_ARGUMENT: Final = frozenset({"--arg", "-a"})
+_WHOLE: Final = frozenset({"--payload", "-p", "--file", "-f"})
+"""Flags that give payloads as a whole."""
 _PARTS: Final = re.compile(r"[.\[\]]+")
 _WORD: Final = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 
@@ -99,6 +108,12 @@ def message_of(error: DrumlineError, given: Sequence[str]) -> str:
     message = _WORD.sub(lambda found: flag_of(found[0], given) or found[0], error.message)
     if not error.field:
         return message
+    name, inner = _argument_at(error.field)
+    argument = next((text for text in _arguments(given) if name and text.startswith(f"{name}=")), None)
+    if argument is not None:
+        return f"--arg {argument}: {f'{inner}: ' if inner else ''}{message}{_as_text(argument, message)}"
+    if name and message == "is required" and not _WHOLE.intersection(given):
+        return f"the argument {name} is required: --arg {name}=VALUE"
     flag = flag_of(error.field, given)
     if flag is not None:
         return message if message.startswith(flag) else f"{flag}: {_detail(error.field)}{message}"
@@ -120,3 +135,25 @@ def _detail(field: str) -> str:
     """Return where inside of what a flag was given it is, such as `to.address: `."""
     root, _, rest = field.partition(".")
     return f"{rest}: " if root == "payload" and rest else ""
+
+
+def _argument_at(field: str) -> tuple[str, str]:
+    """Return the argument of the task that a field is about, and the place inside it; empty for other fields."""
+    root, _, rest = field.removeprefix("task.").partition(".")
+    name, _, inner = rest.partition(".")
+    return (_PARTS.split(name)[0], inner) if root == "payload" else ("", "")
+
+
+def _arguments(given: Sequence[str]) -> list[str]:
+    """Return the `NAME=VALUE` of each `--arg`."""
+    texts = [following for word, following in pairwise(given) if word in _ARGUMENT]
+    joined = [word for word in given if word.startswith(("--arg=", "-a")) and word not in _ARGUMENT]
+    return texts + [word.removeprefix("--arg=").removeprefix("-a") for word in joined]
+
+
+def _as_text(argument: str, message: str) -> str:
+    """Return how to give a text that looks like another JSON value, if that is what the message asks for."""
+    if not message.startswith("must be a text, not "):
+        return ""
+    name, _, value = argument.partition("=")
+    return f"; for the text write --arg {shlex.quote(f'{name}={json.dumps(value, ensure_ascii=False)}')}"

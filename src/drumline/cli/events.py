@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from drumline.cli import completing
 from drumline.cli.commands import group, list_command, segment, server_command
 from drumline.cli.options import Jsonl, Yes
 from drumline.cli.output import confirm, print_json, print_json_line, say
@@ -39,14 +40,30 @@ def events(
     client: "ApiClient",
     type: Annotated[
         Several,
-        Option("--type", "-t", help="A kind such as task.failed, or task for all of them.", metavar="TYPE"),
+        Option(
+            "--type",
+            "-t",
+            help="A kind such as task.failed, or task for all of them.",
+            metavar="TYPE",
+            complete=completing.event_types,
+        ),
     ] = None,
     name: Annotated[Several, Option("--name", help="Of tasks, jobs or schedules of this name.", metavar="NAME")] = None,
-    queue: Annotated[Several, Option("--queue", "-q", help="Of tasks in this queue.", metavar="NAME")] = None,
-    job: Annotated[Several, Option("--job", help="Of this job and its tasks.", metavar="ID")] = None,
+    queue: Annotated[
+        Several, Option("--queue", "-q", help="Of tasks in this queue.", metavar="NAME", complete=completing.queues)
+    ] = None,
+    job: Annotated[
+        Several, Option("--job", help="Of this job and its tasks.", metavar="ID", complete=completing.jobs)
+    ] = None,
     tag: Annotated[Several, Option("--tag", help="Of what has this tag.", metavar="TAG")] = None,
     status: Annotated[
-        Several, Option("--status", help="Of tasks with this status after the change.", metavar="STATUS")
+        Several,
+        Option(
+            "--status",
+            help="Of tasks with this status after the change.",
+            metavar="STATUS",
+            complete=completing.statuses,
+        ),
     ] = None,
     subject: Annotated[Several, Option("--subject", help="Of this task, job, worker …", metavar="ID")] = None,
     after: Annotated[
@@ -65,11 +82,27 @@ def events(
     wanted = {
         "type": type, "name": name, "queue": queue, "job": job, "tag": tag, "status": status, "subject": subject,
     }  # fmt: skip
+    warn_of_unknown_types(type or [])
     show = print_json if as_json else print_json_line if as_jsonl else _print
     for number, event in enumerate(_followed(client, wanted, after), 1):
         show(event)
         if number == count:
             return
+
+
+def warn_of_unknown_types(patterns: Iterable[str]) -> None:
+    """Warn of types that no event of this version has; a newer server may have more."""
+    from fnmatch import fnmatchcase
+
+    from drumline.core.event_types import DEAD_LETTERS, FACTS, TASK_CHANGES
+    from drumline.core.json_errors import suggestion
+
+    known = [name.removeprefix("drumline.") for name in (*TASK_CHANGES, *FACTS, *DEAD_LETTERS)]
+    for pattern in patterns:
+        wanted = pattern.removeprefix("drumline.")
+        is_known = any(fnmatchcase(name, wanted) or name.startswith(f"{wanted}.") for name in known)
+        if wanted.islower() and not is_known:  # what cannot be a type is refused by the server
+            say(f"Warning: no type of event is called {pattern}{suggestion(wanted, known)}")
 
 
 @list_command(app, "list", COLUMNS, empty="Nobody passes events on: there is neither Kafka nor a notifier.")

@@ -4,20 +4,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from drumline.cli import completing
 from drumline.cli.bulk_running import BulkOptions, run_bulk
 from drumline.cli.commands import Flags, flags, group, list_command, segment, server_command
 from drumline.cli.describing import print_line, print_task
-from drumline.cli.options import Limit, Tag, TaskId
+from drumline.cli.failure_groups import ack, describe_group, ignore, reopen, resolve
+from drumline.cli.filtering import ErrorText, FilterText, Sort, sorted_by, terms
+from drumline.cli.options import Limit, Tag
 from drumline.cli.output import print_json, say
 from drumline.cli.parameters import Argument, Option
 from drumline.cli.tables import Column
 from drumline.cli.times import Toward, moment, span_of
-from drumline.core.errors import Invalid
+from drumline.core.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
     from drumline.cli.client import ApiClient
 
 app = group("List, retry and discard failed tasks.")
+for _name, _command in {"ack": ack, "resolve": resolve, "ignore": ignore, "reopen": reopen}.items():
+    app.add(_name)(_command)
 
 
 def _error(failure: dict[str, Any]) -> str:
@@ -36,17 +41,26 @@ COLUMNS = (
 )
 GROUPS = (
     Column("FINGERPRINT", "fingerprint", rank=9),
+    Column("STATE", "state", rank=8),
     Column("COUNT", lambda group: f"{group['count']:,}", rank=9),
     Column("LAST_AT", "last_at", rank=7, is_time=True),
     Column("FIRST_AT", "first_at", rank=4, is_time=True),
     Column("TASKS", lambda group: ", ".join(group["names"]), rank=5, least=12),
     Column("QUEUES", lambda group: ", ".join(group["queues"]), rank=2, least=8),
+    Column("OWNER", "owner", rank=3, least=6),
     Column("ERROR", _error, rank=8, least=24),
 )
 
-Ids = Annotated[list[str] | None, Argument(help="Ids of failed tasks.", metavar="[ID]...", show_default=False)]
-Queue = Annotated[str | None, Option("--queue", "-q", help="Only of this queue.", metavar="NAME")]
-Name = Annotated[str | None, Option("--name", "-n", help="Only of this task name.", metavar="NAME")]
+Ids = Annotated[
+    list[str] | None,
+    Argument(help="Ids of failed tasks.", metavar="[ID]...", show_default=False, complete=completing.failures),
+]
+Queue = Annotated[
+    str | None, Option("--queue", "-q", help="Only of this queue.", metavar="NAME", complete=completing.queues)
+]
+Name = Annotated[
+    str | None, Option("--name", "-n", help="Only of this task name.", metavar="NAME", complete=completing.task_names)
+]
 Kind = Annotated[str | None, Option("--kind", help="Only this class of error.", metavar="CLASS")]
 All = Annotated[bool, Option("--all", help="All failures there are.")]
 
@@ -58,19 +72,25 @@ class Filter(Flags):
     queue: Queue = None
     name: Name = None
     fingerprint: Annotated[
-        str | None, Option("--fingerprint", "-f", help="Only of this group.", metavar="FINGERPRINT")
+        str | None,
+        Option("--fingerprint", "-f", help="Only of this group.", metavar="FINGERPRINT", complete=completing.groups),
     ] = None
     kind: Kind = None
     why: Annotated[
         str | None,
-        Option("--why", help="Only retries_exhausted, permanent, poison or unresolved_input.", metavar="REASON"),
+        Option(
+            "--why",
+            help="Only retries_exhausted, permanent, poison or unresolved_input.",
+            metavar="REASON",
+            complete=completing.of("retries_exhausted", "permanent", "poison", "unresolved_input"),
+        ),
     ] = None
     since: Annotated[str | None, Option("--since", help="Failed then or later: 2h, 2026-10-01.", metavar="TIME")] = None
     until: Annotated[
         str | None, Option("--until", help="Failed before that: 30m, yesterday 09:00.", metavar="TIME")
     ] = None
     tag: Tag = None
-    job: Annotated[str | None, Option("--job", help="Only of this job.", metavar="ID")] = None
+    job: Annotated[str | None, Option("--job", help="Only of this job.", metavar="ID", complete=completing.jobs)] = None
 
     def query(self) -> dict[str, Any]:
         """Return the filters that were given, by their names in the API."""
@@ -102,11 +122,19 @@ class Filter(Flags):
     unmatched="No failure is like that.",
     more="These are the latest {count}; by cause: drumline failures groups",
 )
-def list_failures(client: "ApiClient", filter: Filter, limit: Limit = 50) -> Any:
+def list_failures(
+    client: "ApiClient",
+    filter: Filter,
+    error: ErrorText = None,
+    expression: FilterText = None,
+    sort: Sort = None,
+    limit: Limit = 50,
+) -> Any:
     """List the tasks that failed for good, the latest first."""
     wanted = filter.query()
     filter.check_group(client)
-    return client.pages("/failures", limit=limit, **wanted)
+    found = client.pages("/failures", limit=limit, filter=terms(expression, error=error), **wanted)
+    return sorted_by(found, sort)
 
 
 @list_command(app, "groups", GROUPS, empty="Nothing has failed for good.")
@@ -115,15 +143,27 @@ def groups(
     queue: Queue = None,
     name: Name = None,
     kind: Kind = None,
+    state: Annotated[
+        str | None,
+        Option(
+            "--state",
+            help="Only open, acknowledged, resolved, regressed, ignored, or active: what is left to do.",
+            metavar="STATE",
+            complete=completing.of("open", "acknowledged", "resolved", "regressed", "ignored", "active"),
+        ),
+    ] = None,
     by_count: Annotated[bool, Option("--by-count", help="The largest first, not what was seen last.")] = False,
     limit: Limit = 50,
 ) -> Any:
     """List failures by their cause, with counts."""
     sort = "count" if by_count else None
-    return client.pages("/failures/groups", limit=limit, queue=queue, name=name, kind=kind, sort=sort)
+    return client.pages("/failures/groups", limit=limit, queue=queue, name=name, kind=kind, state=state, sort=sort)
 
 
 def _describe(client: "ApiClient", file: dict[str, Any]) -> None:
+    if "fingerprint" in file:
+        describe_group(client, file)
+        return
     failure = file["failure"]
     times = "1 attempt" if failure["attempts"] == 1 else f"{failure['attempts']} attempts"
     print_line("reason", f"{failure['reason']}, after {times}")
@@ -135,9 +175,29 @@ def _describe(client: "ApiClient", file: dict[str, Any]) -> None:
 
 
 @server_command(app, describe=_describe)
-def show(client: "ApiClient", id: TaskId) -> Any:
-    """Show a failure: its reason, its payload, and how each attempt ended."""
-    return client.get(f"/failures/{id}")
+def show(
+    client: "ApiClient",
+    id: Annotated[
+        str,
+        Argument(
+            help="A task's id, or the fingerprint of a group.",
+            metavar="ID|FINGERPRINT",
+            show_default=False,
+            complete=completing.failures_and_groups,
+        ),
+    ],
+) -> Any:
+    """Show a failure: its reason, its payload, and how each attempt ended; or a group of failures."""
+    from drumline.core.fingerprint import is_fingerprint
+
+    if is_fingerprint(id):
+        return client.get(f"/failures/groups/{id}")
+    try:
+        return client.get(f"/failures/{segment(id)}")
+    except Invalid:
+        raise Invalid(
+            f"{id} is neither a task's id nor a fingerprint: see drumline failures list and drumline failures groups"
+        ) from None
 
 
 @server_command(app)
@@ -147,6 +207,10 @@ def retry(
     *,
     filter: Filter,
     everything: All = False,
+    first: Annotated[
+        int | None,
+        Option("--first", help="Only the latest N: try some before the rest.", min=1, max=100, metavar="N"),
+    ] = None,
     rate: Annotated[float | None, Option("--rate", help="How many a second, at most.", metavar="N")] = None,
     payload: Annotated[
         str | None, Option("--payload", help="For one task: what to give it instead, as JSON.", metavar="JSON")
@@ -160,6 +224,13 @@ def retry(
     filter.check_group(client)
     if payload is not None and (not ids or len(ids) != 1):
         raise Invalid("--payload is for one task: give its id")
+    if first is not None:
+        if ids:
+            raise Invalid("--first is for filters and --all, not for ids")
+        ids = [failure["id"] for failure in client.pages("/failures", limit=first, **filter.query())]
+        if not ids:
+            raise NotFound("no failure is like that")
+        selection = {"ids": ids}
     if ids and len(ids) == 1 and not options.dry_run:
         body = {} if payload is None else {"payload": read_json(payload, field="--payload")}
         task = client.post(f"/failures/{ids[0]}/retry", body)

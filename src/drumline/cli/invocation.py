@@ -1,5 +1,6 @@
 """Flags of the program itself, given before the command: `drumline --context prod --yes tasks retry ID`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,17 +33,41 @@ def invocation() -> Invocation:
 def program_flags() -> list[click.Parameter]:
     """Return the flags that come before the command."""
     return [
-        _flag("--context", metavar="NAME", help="The server to talk to, as drumline login named it."),
+        _flag(
+            "--context", metavar="NAME", help="The server to talk to, as drumline login named it.", complete=_contexts
+        ),
         _flag("--yes", "-y", is_flag=True, help="Answer every question with yes."),
         _flag("--quiet", "-q", is_flag=True, help="Print no messages, only data and errors."),
     ]
 
 
-def _flag(name: str, *others: str, help: str, metavar: str | None = None, is_flag: bool = False) -> click.Option:
+def _contexts(context: click.Context, _parameter: click.Parameter, text: str) -> list[str]:
+    """Return the contexts that a shell may complete `--context` to."""
+    from drumline.cli.completing import contexts
+
+    return [name for name in contexts(context, text) if name.startswith(text)]
+
+
+def _flag(
+    name: str,
+    *others: str,
+    help: str,
+    metavar: str | None = None,
+    is_flag: bool = False,
+    complete: "Callable[[click.Context, click.Parameter, str], list[str]] | None" = None,
+) -> click.Option:
     field = name.removeprefix("--")
 
     def note(_context: click.Context, _parameter: click.Parameter, value: object) -> None:
         if value:
             setattr(invocation(), field, value)
 
-    return click.Option([name, *others], expose_value=False, callback=note, help=help, metavar=metavar, is_flag=is_flag)
+    return click.Option(
+        [name, *others],
+        expose_value=False,
+        callback=note,
+        help=help,
+        metavar=metavar,
+        is_flag=is_flag,
+        shell_complete=complete,
+    )

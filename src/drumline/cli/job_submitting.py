@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from drumline.cli import completing
 from drumline.cli.commands import server_command
 from drumline.cli.options import DryRun, Json
 from drumline.cli.output import print_json, say
 from drumline.cli.parameters import Argument, Option
 from drumline.cli.streams import read_stdin
-from drumline.cli.submitting import print_warnings
+from drumline.cli.submitting import print_warnings, read_text_file
 from drumline.core.errors import Invalid
 
 if TYPE_CHECKING:
@@ -38,7 +39,12 @@ def submit(
     key: Annotated[str | None, Option("--key", help="Idempotency key.", metavar="KEY")] = None,
     after: Annotated[
         list[str] | None,
-        Option("--after", help="A job that must have completed first; may be repeated.", metavar="ID"),
+        Option(
+            "--after",
+            help="A job that must have completed first; may be repeated.",
+            metavar="ID",
+            complete=completing.jobs,
+        ),
     ] = None,
     wait: Annotated[
         bool, Option("--wait", "-w", help="Wait for its end, and print the results of its last tasks.")
@@ -142,7 +148,7 @@ def _as_graph(job: "NewJob") -> dict[str, Any]:
 def read_job(file: str) -> dict[str, Any]:
     """Return the job in a file, or on standard input for `-`; raises `Invalid` saying what is wrong with it."""
     is_yaml = Path(file).suffix.lower() in YAML_ENDINGS
-    text = read_stdin("the job") if file == "-" else _text_of(file)
+    text = read_stdin("the job") if file == "-" else read_text_file(file)
     with naming(file):
         job = _from_yaml(text) if is_yaml else _from_json(text)
     if not isinstance(job, dict):
@@ -163,13 +169,6 @@ def naming(file: str) -> Iterator[None]:
         if field and not error.message.startswith(field):
             where.append(field)
         raise Invalid(": ".join((*where, error.message)), code=error.code) from error
-
-
-def _text_of(file: str) -> str:
-    try:
-        return Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise Invalid(f"{file} cannot be read: {error}") from error
 
 
 def _from_json(text: str) -> Any:

@@ -3,16 +3,16 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from drumline.cli.commands import server_command
-from drumline.cli.errors import ExitCode, exit_code_for
-from drumline.cli.options import GiveUp, JobId, Json, Jsonl
+from drumline.cli.errors import exit_code_for
+from drumline.cli.options import JobIds
 from drumline.cli.output import print_json, print_json_line, say
-from drumline.cli.parameters import Option
 from drumline.cli.tables import tidy
+from drumline.cli.watch_many import WatchOptions, watch_all
 from drumline.cli.watching import NEEDED, wait_for_end
 
 if TYPE_CHECKING:
@@ -30,33 +30,27 @@ Show = Callable[[Job], None]
 
 
 @server_command()
-def watch(
-    client: "ApiClient",
-    id: JobId,
-    exit_status: Annotated[
-        bool, Option("--exit-status", help="End as the job ends: 0 completed, 5 failed, 6 cancelled.")
-    ] = False,
-    timeout: GiveUp = None,
-    as_json: Json = False,
-    as_jsonl: Jsonl = False,
-) -> None:
-    """Watch a job until it ends.
+def watch(client: "ApiClient", ids: JobIds, options: WatchOptions) -> None:
+    """Watch jobs until they end; several are printed as each ends.
 
-    On a terminal the results of its last tasks are printed, too.
+    On a terminal the results of its last tasks are printed, too, if there is one job.
     """
+    watch_all(client, [f"/jobs/{one}" for one in ids], options, watch_job)
+
+
+def watch_job(client: "ApiClient", path: str, options: WatchOptions) -> Job:
+    """Show a job until it ends or the time is up, and return it."""
     from drumline.cli.client import retrying
 
-    client.get(f"/jobs/{id}")  # whoever cannot be reached now is not waited for
+    client.get(path)  # a server that cannot be reached now is not waited for
     client = retrying(client)
-    with _display(client, as_json=as_json, as_jsonl=as_jsonl) as show:
-        job = _wait_for_job(client, id, timeout=timeout, show=show)
-    if as_json:
+    with _display(client, as_json=options.as_json, as_jsonl=options.as_jsonl) as show:
+        job = _wait_for_job(client, path, timeout=options.timeout, show=show)
+    if options.as_json:
         print_json(job)
-    elif not as_jsonl:
+    elif not options.as_jsonl:
         _print_end(client, job)
-    code = exit_code_for(job["status"])
-    if exit_status or code is ExitCode.TIMED_OUT:
-        raise click.exceptions.Exit(code)
+    return job
 
 
 def wait_for_results(client: "ApiClient", id: str, *, as_json: bool) -> None:
@@ -65,7 +59,7 @@ def wait_for_results(client: "ApiClient", id: str, *, as_json: bool) -> None:
 
     client = retrying(client)
     with _display(client, as_json=as_json, as_jsonl=False) as show:
-        job = _wait_for_job(client, id, timeout=None, show=show)
+        job = _wait_for_job(client, f"/jobs/{id}", timeout=None, show=show)
     if as_json:
         print_json(job)
     elif job["status"] == "COMPLETED":
@@ -101,10 +95,10 @@ def progress_of(job: Job) -> str:
     return ", ".join(words)
 
 
-def _wait_for_job(client: "ApiClient", id: str, *, timeout: float | None, show: Show) -> Job:
+def _wait_for_job(client: "ApiClient", path: str, *, timeout: float | None, show: Show) -> Job:
     return wait_for_end(
         client,
-        f"/jobs/{id}",
+        path,
         timeout=timeout,
         show=show,
         warn=_warn_if_no_worker,

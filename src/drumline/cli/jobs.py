@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from drumline.cli.commands import checked_status, do_each, group, list_command, server_command
-from drumline.cli.describing import EXECUTION, print_line, shown_moment
+from drumline.cli.describing import EXECUTION, print_line, sentence_of, shown_moment
+from drumline.cli.filtering import ErrorText, FilterText, Since, Sort, Until, sorted_by, terms
 from drumline.cli.job_graph import graph
 from drumline.cli.job_submitting import submit
 from drumline.cli.job_watching import progress_of, watch
+from drumline.cli.log_lines import job_logs
 from drumline.cli.options import DryRun, JobId, JobIds, Json, Limit, Statuses, Tag, Why, Yes
 from drumline.cli.output import Form, confirm, print_list, say
 from drumline.cli.parameters import Option
 from drumline.cli.tables import Column, between, print_fitted, since_epoch, span, tidy
 from drumline.cli.terminal import STATUS_COLOURS, painted
+from drumline.cli.timelines import job_timeline
+from drumline.cli.times import Toward, optional_moment
 
 if TYPE_CHECKING:
     from drumline.cli.client import ApiClient
@@ -23,6 +27,8 @@ app = group("Submit, list and control jobs: graphs of tasks.")
 app.add("submit")(submit)
 app.add("graph")(graph)
 app.add("watch")(watch)
+app.add("logs")(job_logs)
+app.add("timeline")(job_timeline)
 
 MOST_ATTEMPTS = 1000
 STATUSES = ("PENDING", "PROCESSING", "COMPLETED", "FAILED", "CANCELLED")
@@ -73,11 +79,21 @@ def list_jobs(
     owner: Annotated[str | None, Option("--owner", help="Only of this owner.", metavar="NAME")] = None,
     tag: Tag = None,
     key: Annotated[str | None, Option("--key", help="Only with this idempotency key.", metavar="KEY")] = None,
+    since: Since = None,
+    until: Until = None,
+    error: ErrorText = None,
+    filter: FilterText = None,
+    sort: Sort = None,
     limit: Limit = 50,
 ) -> Any:
     """List jobs, newest first."""
-    statuses = [checked_status(one, STATUSES) for one in status or ()] or None
-    return client.pages("/jobs", limit=limit, status=statuses, name=name, owner=owner, tag=tag, idempotency_key=key)
+    found = client.pages(
+        "/jobs", limit=limit, status=[checked_status(one, STATUSES) for one in status or ()] or None,
+        name=name, owner=owner, tag=tag, idempotency_key=key,
+        since=optional_moment(since, flag="--since", toward=Toward.PAST),
+        until=optional_moment(until, flag="--until", toward=Toward.PAST), filter=terms(filter, error=error),
+    )  # fmt: skip
+    return sorted_by(found, sort)
 
 
 def _describe(client: "ApiClient", job: dict[str, Any]) -> None:
@@ -101,6 +117,27 @@ def get(
         if ran["is_more"]:
             say(f"These are the latest {MOST_ATTEMPTS:,} executions; there were more before them.")
     return job
+
+
+def _print_why(answer: dict[str, Any]) -> None:
+    for reason in answer["reasons"]:
+        click.echo(sentence_of(reason))
+    if not answer["tasks"]:
+        return
+    counts = ", ".join(f"{answer[state]:,} {state}" for state in ("running", "queued", "blocked") if answer[state])
+    click.echo(f"It waits for {'some of its' if answer['is_more'] else 'these'} tasks ({counts}):")
+    for task in answer["tasks"]:
+        blocks = f", {task['blocks']:,} behind it" if task["blocks"] else ""
+        status = painted(task["status"], STATUS_COLOURS.get(task["status"]))
+        click.echo(f"  {tidy(task['key'])}  {status}{blocks}")
+        for reason in task["reasons"]:
+            click.echo(f"    {sentence_of(reason)}")
+
+
+@server_command(app, show=_print_why)
+def why(client: "ApiClient", id: JobId) -> Any:
+    """Show why a job has not ended: the tasks that it waits for, and why those are not done."""
+    return client.get(f"/jobs/{id}/why")
 
 
 @server_command(app)

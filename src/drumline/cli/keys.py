@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from drumline.cli import completing
 from drumline.cli.commands import group, list_command, server_command
 from drumline.cli.options import Yes
 from drumline.cli.output import confirm, say
@@ -36,7 +37,7 @@ COLUMNS = (
     Column("USES", "uses", rank=1),
 )
 
-Id = Annotated[str, Argument(help="The key's id.", metavar="ID", show_default=False)]
+Id = Annotated[str, Argument(help="The key's id.", metavar="ID", show_default=False, complete=completing.keys)]
 User = Annotated[
     str,
     Argument(
@@ -67,7 +68,12 @@ def create(
     client: "ApiClient",
     name: Annotated[str, Argument(help="What people call it.", metavar="NAME", show_default=False)],
     role: Annotated[
-        str, Option("--role", help="What it may do: admin, operator, submitter, worker or viewer.")
+        str,
+        Option(
+            "--role",
+            help="What it may do: admin, operator, submitter, worker or viewer.",
+            complete=completing.of("admin", "operator", "submitter", "worker", "viewer"),
+        ),
     ] = "submitter",
     tenant: Annotated[
         str | None, Option("--tenant", help="Whose it is; your own tenant if not given, * for everybody's.")

@@ -4,9 +4,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from drumline.cli import completing
 from drumline.cli.commands import group, list_command, segment, server_command
 from drumline.cli.parameters import Argument, Option
 from drumline.cli.tables import Column
+from drumline.core.errors import Invalid
 
 if TYPE_CHECKING:
     from drumline.cli.client import ApiClient
@@ -24,18 +26,25 @@ COLUMNS = (
     Column("CREATED_AT", "created_at", rank=3, is_time=True),
 )
 
-Name = Annotated[str, Argument(help="The limit's name.", metavar="NAME", show_default=False)]
+Name = Annotated[
+    str, Argument(help="The limit's name.", metavar="NAME", show_default=False, complete=completing.limits)
+]
 
 
 def print_limit(limit: dict[str, Any]) -> None:
     """Print a limit, and what each shard has of it where there are several."""
+    click.echo(limit_line(limit))
+    for share in limit.get("shards", ()):
+        click.echo(f"  {share['shard']}: {_share_text(share)}")
+
+
+def limit_line(limit: dict[str, Any]) -> str:
+    """Return a limit on one line."""
     about = " and ".join(f"{noun} {limit[noun]}" for noun in ("queue", "task") if limit[noun] is not None)
     at_once = f"{limit['max_concurrent']} at once" if limit["max_concurrent"] is not None else None
     allowed = ", ".join(part for part in (at_once, limit["rate"]) if part is not None)
     by = f" for each {limit['key']}" if limit["key"] is not None else ""
-    click.echo(f"{limit['name']}  {about}: {allowed}{by}; {limit['running']} running")
-    for share in limit.get("shards", ()):
-        click.echo(f"  {share['shard']}: {_share_text(share)}")
+    return f"{limit['name']}  {about}: {allowed}{by}; {limit['running']} running"
 
 
 def _share_text(share: dict[str, Any]) -> str:
@@ -57,8 +66,13 @@ def list_limits(client: "ApiClient") -> Any:
 def set_limit(
     client: "ApiClient",
     name: Name,
-    queue: Annotated[str | None, Option("--queue", help="The queue that it is about.", metavar="QUEUE")] = None,
-    task: Annotated[str | None, Option("--task", help="The task name that it is about.", metavar="NAME")] = None,
+    queue: Annotated[
+        str | None, Option("--queue", help="The queue that it is about.", metavar="QUEUE", complete=completing.queues)
+    ] = None,
+    task: Annotated[
+        str | None,
+        Option("--task", help="The task name that it is about.", metavar="NAME", complete=completing.task_names),
+    ] = None,
     max_concurrent: Annotated[
         int | None, Option("--max-concurrent", help="How many may run at once.", metavar="N")
     ] = None,
@@ -71,6 +85,10 @@ def set_limit(
     ] = None,
 ) -> Any:
     """Set a limit, in place of the one of that name."""
+    if queue is None and task is None:
+        raise Invalid("say what it limits: --queue, --task, or both")
+    if max_concurrent is None and rate is None:
+        raise Invalid("say how much: --max-concurrent 5, --rate 50/s, or both")
     options = {"queue": queue, "task": task, "max_concurrent": max_concurrent, "rate": rate, "key": by}
     body = {option: value for option, value in options.items() if value is not None}
     return client.put(f"/limits/{segment(name)}", body)

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from drumline.cli import completing
 from drumline.cli.commands import Flags, flags, group, list_command, server_command
+from drumline.cli.events import warn_of_unknown_types
 from drumline.cli.options import Json, Reason, Yes
 from drumline.cli.output import confirm, print_json, say
 from drumline.cli.parameters import Argument, Option
@@ -63,8 +65,15 @@ DELIVERIES = (
     Column("ERROR", "error", rank=7, least=14, is_news=True),
 )
 
-Name = Annotated[str, Argument(help="The subscription's id or name.", metavar="ID", show_default=False)]
-DeliveryId = Annotated[str, Argument(help="The delivery's id.", metavar="ID", show_default=False)]
+Name = Annotated[
+    str,
+    Argument(
+        help="The subscription's id or name.", metavar="ID", show_default=False, complete=completing.subscriptions
+    ),
+]
+DeliveryId = Annotated[
+    str, Argument(help="The delivery's id.", metavar="ID", show_default=False, complete=completing.deliveries)
+]
 
 
 @flags
@@ -75,10 +84,21 @@ class Subscribed(Flags):
     email: Annotated[str | None, Option("--email", help="The address to write to.", metavar="ADDRESS")] = None
     events: Annotated[
         list[str] | None,
-        Option("--on", help="A type of event, such as task.failed or job.*; may be repeated.", metavar="EVENT"),
+        Option(
+            "--on",
+            help="A type of event, such as task.failed or job.*; may be repeated.",
+            metavar="EVENT",
+            complete=completing.event_types,
+        ),
     ] = None
-    task: Annotated[str | None, Option("--task", help="Only of tasks with this name.", metavar="NAME")] = None
-    queue: Annotated[str | None, Option("--queue", "-q", help="Only of tasks in this queue.", metavar="NAME")] = None
+    task: Annotated[
+        str | None,
+        Option("--task", help="Only of tasks with this name.", metavar="NAME", complete=completing.task_names),
+    ] = None
+    queue: Annotated[
+        str | None,
+        Option("--queue", "-q", help="Only of tasks in this queue.", metavar="NAME", complete=completing.queues),
+    ] = None
     job: Annotated[str | None, Option("--job", help="Only of this job, by id or name.", metavar="ID")] = None
     tag: Annotated[str | None, Option("--tag", help="Only of what has this tag.", metavar="TAG")] = None
 
@@ -131,7 +151,9 @@ def _print_states(sent: list[dict[str, Any]]) -> None:
         click.echo(f"{delivery['id']}  {delivery['state']}")
 
 
-@list_command(subscriptions, "list", SUBSCRIPTIONS, empty="Nobody has subscribed to anything.")
+@list_command(
+    subscriptions, "list", SUBSCRIPTIONS, empty="There are no subscriptions: drumline subscriptions create -h"
+)
 def list_subscriptions(client: "ApiClient") -> Any:
     """List the subscriptions, oldest first."""
     return client.get("/subscriptions")["items"]
@@ -153,10 +175,14 @@ def create(
     ] = None,
 ) -> Any:
     """Subscribe to events; without --on to failures of tasks and jobs. A webhook's secret is printed once."""
+    if (given.webhook is None) == (given.email is None):
+        raise Invalid("say where to: --webhook URL or --email ADDRESS")
     body = {"name": name, **vars(given), "secret": secret}
     if not given.events:
         del body["events"]
-    return client.post("/subscriptions", body)
+    made = client.post("/subscriptions", body)
+    warn_of_unknown_types(given.events or [])
+    return made
 
 
 @server_command(subscriptions, show=_print_subscription, reason=True)
@@ -207,7 +233,12 @@ def send_test(client: "ApiClient", id: Name, as_json: Json = False) -> None:
 @server_command(subscriptions, reason=True)
 def rotate(
     client: "ApiClient",
-    id: Annotated[str | None, Argument(help="The subscription's id or name.", metavar="ID", show_default=False)] = None,
+    id: Annotated[
+        str | None,
+        Argument(
+            help="The subscription's id or name.", metavar="ID", show_default=False, complete=completing.subscriptions
+        ),
+    ] = None,
     for_tasks: Annotated[
         bool, Option("--for-tasks", help="The secret of the webhooks that tasks and jobs name themselves.")
     ] = False,
@@ -230,9 +261,9 @@ def rotate(
 def remove(client: "ApiClient", id: Name, yes: Yes = False) -> None:
     """Delete a subscription; deliveries that wait for it fail."""
     found = _id_of(client, id)
-    confirm(f"Forget the subscription {id}?", yes=yes)
+    confirm(f"Delete the subscription {id}?", yes=yes)
     client.delete(f"/subscriptions/{found}")
-    say(f"{id} is forgotten.")
+    say(f"{id} is deleted.")
 
 
 def _id_of(client: "ApiClient", text: str) -> str:
@@ -248,14 +279,21 @@ def _id_of(client: "ApiClient", text: str) -> str:
         raise NotFound(f"there is no subscription {text}\nSee them with `drumline subscriptions list`.") from None
 
 
-@list_command(deliveries, "list", DELIVERIES, empty="Nobody was told anything.")
+@list_command(deliveries, "list", DELIVERIES, empty="There are no deliveries.")
 def list_deliveries(
     client: "ApiClient",
     state: Annotated[
-        str | None, Option("--state", help="Only pending, delivered or failed ones.", metavar="STATE")
+        str | None,
+        Option(
+            "--state",
+            help="Only pending, delivered or failed ones.",
+            metavar="STATE",
+            complete=completing.of("pending", "delivered", "failed"),
+        ),
     ] = None,
     subscription: Annotated[
-        str | None, Option("--subscription", help="Only of this subscription.", metavar="ID")
+        str | None,
+        Option("--subscription", help="Only of this subscription.", metavar="ID", complete=completing.subscriptions),
     ] = None,
     subject: Annotated[
         str | None, Option("--subject", help="Only about this task, job …, by its id.", metavar="ID")
@@ -275,7 +313,9 @@ def get_delivery(client: "ApiClient", id: DeliveryId) -> Any:
 @server_command(deliveries, show=_print_states)
 def resend(
     client: "ApiClient",
-    ids: Annotated[list[str], Argument(help="Ids of deliveries.", metavar="ID", show_default=False)],
+    ids: Annotated[
+        list[str], Argument(help="Ids of deliveries.", metavar="ID", show_default=False, complete=completing.deliveries)
+    ],
 ) -> Any:
     """Send deliveries again now, whatever their state, with the same content and id."""
     return [client.post(f"/deliveries/{one}/resend") for one in ids]

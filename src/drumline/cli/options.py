@@ -43,7 +43,13 @@ Data = Annotated[Path | None, Option("--data", help="The data folder. [env: DRUM
 Host = Annotated[str | None, Option("--host", help="The address to listen on. [default: 127.0.0.1]", metavar="ADDRESS")]
 Port = Annotated[int | None, Option("--port", help="The port to listen on, 0 for any. [default: 8080]", metavar="PORT")]
 LogLevel = Annotated[
-    str | None, Option("--log-level", help="debug, info, warning or error. [default: info]", metavar="LEVEL")
+    str | None,
+    Option(
+        "--log-level",
+        help="debug, info, warning or error. [default: info]",
+        metavar="LEVEL",
+        complete=completing.of("debug", "info", "warning", "error"),
+    ),
 ]
 Concurrency = Annotated[
     int | None, Option("--concurrency", "-c", help="How many tasks to run at once. [default: 64]", metavar="N")
@@ -57,11 +63,18 @@ Apps = Annotated[
     Argument(help="Apps to serve: a file, a module or module:app.", metavar="APP", show_default=False),
 ]
 TaskIds = Annotated[
-    list[str], Argument(help="Ids of tasks.", metavar="ID", show_default=False, complete=completing.tasks)
+    list[str],
+    Argument(help="Ids of tasks.", metavar="ID", show_default=False, complete=completing.tasks, ids_of="tasks"),
 ]
-JobIds = Annotated[list[str], Argument(help="Ids of jobs.", metavar="ID", show_default=False, complete=completing.jobs)]
-JobId = Annotated[str, Argument(help="The job's id.", metavar="ID", show_default=False, complete=completing.jobs)]
-TaskId = Annotated[str, Argument(help="The task's id.", metavar="ID", show_default=False, complete=completing.tasks)]
+JobIds = Annotated[
+    list[str], Argument(help="Ids of jobs.", metavar="ID", show_default=False, complete=completing.jobs, ids_of="jobs")
+]
+JobId = Annotated[
+    str, Argument(help="The job's id.", metavar="ID", show_default=False, complete=completing.jobs, ids_of="jobs")
+]
+TaskId = Annotated[
+    str, Argument(help="The task's id.", metavar="ID", show_default=False, complete=completing.tasks, ids_of="tasks")
+]
 Limit = Annotated[int, Option("--limit", "-l", help="How many at most.", min=1, metavar="N")]
 Tag = Annotated[str | None, Option("--tag", help="Only with this tag.", metavar="TAG")]
 Statuses = Annotated[

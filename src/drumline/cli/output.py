@@ -91,13 +91,12 @@ def print_object(value: Any, form: Form) -> None:
         _print_data(value, form._replace(output=form.output or OutputFormat.JSON))
 
 
-def open_page(server: str, path: str) -> None:
-    """Open a page of the web interface in a browser; where there is none, print its address."""
+def open_page(server: str, path: str) -> str | None:
+    """Open a page of the web interface in a browser; where there is none, return its address."""
     import webbrowser
 
     url = f"{server}{INTERFACE}{path}"
-    if not webbrowser.open(url):
-        click.echo(url)
+    return None if webbrowser.open(url) else url
 
 
 def print_list(items: Iterable[dict[str, Any]], columns: Sequence[Column], form: Form, *, nothing: str) -> int:
@@ -146,7 +145,7 @@ def confirm(question: str, *, yes: bool) -> None:
 
 def _name_of(item: dict[str, Any]) -> str:
     """Return what other commands take for an object: its id, or its name."""
-    return str(item.get("id") or item.get("name") or item.get("fingerprint") or "")
+    return str(item.get("id") or item.get("task_id") or item.get("name") or item.get("fingerprint") or "")
 
 
 def _print_data(value: Any, form: Form) -> None:

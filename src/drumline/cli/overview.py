@@ -1,21 +1,14 @@
 """The state of an installation in one screen: `drumline status` prints it once, `drumline top` keeps it up to date."""
 
-import os
-import select
-import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from drumline.cli.commands import segment, server_command
-from drumline.cli.output import say
-from drumline.cli.parameters import Option
-from drumline.cli.tables import relative, tidy
-from drumline.cli.terminal import is_terminal, painted
-from drumline.core.errors import DrumlineError, Forbidden, Invalid
+from drumline.cli.commands import server_command
+from drumline.cli.tables import cpu_text, relative, size, tidy
+from drumline.cli.terminal import painted
+from drumline.core.errors import Forbidden
 
 if TYPE_CHECKING:
     from drumline.cli.client import ApiClient
@@ -25,10 +18,9 @@ Overview = dict[str, Any]
 MOST_QUEUES: Final = 20
 MOST_FAILURES: Final = 5
 MOST_RUNNING: Final = 8
-KEYS: Final = "q quit   ↑ ↓ choose a queue   p pause or resume it   r refresh"
 
 
-def _overview(client: "ApiClient") -> Overview:
+def overview_of(client: "ApiClient") -> Overview:
     """Return what both commands show; what the key may not see is left out."""
     stats = _allowed(client, "/stats", last="15m")
     points = (stats or {}).get("points", [])
@@ -45,10 +37,18 @@ def _overview(client: "ApiClient") -> Overview:
             "open": len(held),
             "busy": sum(held),
             "capacity": sum(worker["capacity"] for worker in workers["items"]),
+            "memory": _sum_known(workers["items"], "memory"),
+            "cpu": _sum_known(workers["items"], "cpu"),
         },
         "failures": groups["items"],
         "slowest": sorted(running["items"], key=lambda task: task["started_at"] or "")[:MOST_RUNNING],
     }
+
+
+def _sum_known(workers: list[dict[str, Any]], name: str) -> Any:
+    """Return what the workers use together, of those that tell it; None if none does."""
+    known = [worker[name] for worker in workers if worker.get(name) is not None]
+    return sum(known) if known else None
 
 
 def _most_waiting(queues: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -76,20 +76,37 @@ def _rates(points: list[dict[str, Any]], step: float) -> dict[str, float | None]
     return {**rates, "wait_p95": max(waits, default=None)}
 
 
-def _lines(found: Overview, chosen: int | None = None) -> Iterator[str]:
-    """Yield the screen line by line; `chosen` is the queue that is marked."""
-    rates, workers = found["rates"], found["workers"]
+def headline(found: Overview) -> str:
+    """Return the first line: which server it is."""
+    return painted(f"Drumline at {found['server']}", bold=True)
+
+
+def rates_line(found: Overview) -> str:
+    """Return what happened per second lately."""
+    rates = found["rates"]
     parts = [f"{name} {_rate(rates[name])}" for name in ("submitted", "completed", "failed", "retried")]
-    yield painted(f"Drumline at {found['server']}", bold=True)
-    yield f"{'   '.join(parts)}   wait p95 {_seconds(rates['wait_p95'])}"
-    yield f"workers {workers['open']}   busy {workers['busy']} of {workers['capacity']}"
-    yield ""
+    return f"{'  '.join(parts)}  wait p95 {_seconds(rates['wait_p95'])}"
+
+
+def workers_line(found: Overview) -> str:
+    """Return how many workers there are, and how busy they are."""
+    workers = found["workers"]
+    parts = [f"workers {workers['open']}", f"busy {workers['busy']} of {workers['capacity']}"]
+    if workers["memory"] is not None:
+        parts.append(f"memory {size(workers['memory'])}")
+    if workers["cpu"] is not None:
+        parts.append(f"cpu {cpu_text(workers['cpu'])}")
+    return "   ".join(parts)
+
+
+def _lines(found: Overview) -> Iterator[str]:
+    """Yield the screen line by line."""
+    yield from (headline(found), rates_line(found), workers_line(found), "")
     yield painted(f"{'QUEUE':<32}{'QUEUED':>9}{'PROCESSING':>12}{'PENDING':>9}  OLDEST DUE", bold=True)
-    for number, queue in enumerate(found["queues"]):
-        mark = "> " if number == chosen else "  "
+    for queue in found["queues"]:
         state = painted("  paused", "yellow") if queue["is_paused"] else ""
         yield (
-            f"{mark}{tidy(queue['name'])[:28]:<30}{queue['queued']:>9,}{queue['processing']:>12,}"
+            f"  {tidy(queue['name'])[:28]:<30}{queue['queued']:>9,}{queue['processing']:>12,}"
             f"{queue['pending']:>9,}  {relative(queue['oldest_due_at']) or '-'}{state}"
         )
     if not found["queues"]:
@@ -126,74 +143,4 @@ def _print_status(found: Overview) -> None:
 @server_command(show=_print_status)
 def status(client: "ApiClient") -> Any:
     """Show rates, queues, workers, failures and the longest running tasks in one screen."""
-    return _overview(client)
-
-
-@server_command()
-def top(
-    client: "ApiClient",
-    every: Annotated[
-        float, Option("--every", help="Seconds between two looks.", min=0.5, max=60.0, metavar="SECONDS")
-    ] = 2.0,
-) -> None:
-    """Show the same as status, kept up to date; keys pause and resume queues."""
-    if not (is_terminal() and sys.stdin.isatty()):
-        raise Invalid("top needs a terminal: drumline status prints the same once")
-    from rich.console import Console
-    from rich.live import Live
-    from rich.text import Text
-
-    console, chosen = Console(), 0
-    found = _overview(client)
-    with _single_keys(), Live(console=console, screen=True, auto_refresh=False) as live:
-        while True:
-            chosen = min(chosen, max(len(found["queues"]) - 1, 0))
-            screen = [*list(_lines(found, chosen))[: console.height - 2], "", KEYS]
-            live.update(Text.from_ansi("\n".join(screen)), refresh=True)
-            match _key(every):
-                case "q" | "\x03":
-                    return
-                case "\x1b[A" | "k":
-                    chosen = max(chosen - 1, 0)
-                    continue
-                case "\x1b[B" | "j":
-                    chosen += 1
-                    continue
-                case "p" if found["queues"]:
-                    live.stop()
-                    _switch(client, found["queues"][chosen])
-                    live.start(refresh=True)
-            found = _overview(client)
-
-
-def _switch(client: "ApiClient", queue: Overview) -> None:
-    """Pause a queue, or resume it."""
-    act = "resume" if queue["is_paused"] else "pause"
-    try:
-        client.post(
-            f"/queues/{segment(queue['name'])}/{act}", None if queue["is_paused"] else {"reason": "by drumline top"}
-        )
-    except DrumlineError as error:
-        say(error.message)
-        time.sleep(1.0)  # so that it can be read
-
-
-@contextmanager
-def _single_keys() -> Iterator[None]:
-    """Let the terminal give each key at once."""
-    import termios
-    import tty
-
-    before = termios.tcgetattr(sys.stdin)
-    try:
-        tty.setcbreak(sys.stdin)
-        yield
-    finally:
-        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
-
-
-def _key(seconds: float) -> str | None:
-    """Return the key that was pressed within some seconds, if one was."""
-    if not select.select([sys.stdin], [], [], seconds)[0]:
-        return None
-    return os.read(sys.stdin.fileno(), 8).decode(errors="replace")
+    return overview_of(client)

@@ -18,8 +18,8 @@ from typing import Any, Final, NamedTuple, Union, get_args, get_origin
 import click
 from click.shell_completion import CompletionItem
 
-Complete = Callable[[click.Context, str], Sequence[str]]
-"""Returns the values that a shell may complete what was typed so far to."""
+Complete = Callable[[click.Context, str], Sequence[str | tuple[str, str]]]
+"""Returns the values that a shell may complete what was typed so far to, with or without what each is."""
 
 _TYPES: Final[dict[type, click.ParamType[Any]]] = {
     str: click.STRING,
@@ -27,6 +27,18 @@ _TYPES: Final[dict[type, click.ParamType[Any]]] = {
     float: click.FLOAT,
     Path: click.Path(path_type=Path),
 }
+_SYNONYMS: Final = (
+    frozenset({"list", "ls", "all"}),
+    frozenset({"get", "show", "describe", "info", "inspect"}),
+    frozenset({"create", "add", "new", "set", "save"}),
+    frozenset({"edit", "change", "update", "modify", "patch"}),
+    frozenset({"delete", "rm", "remove", "forget", "del", "revoke"}),
+    frozenset({"cancel", "abort", "stop", "kill"}),
+    frozenset({"pause", "disable", "stop"}),
+    frozenset({"resume", "enable", "start", "unpause"}),
+    frozenset({"submit", "enqueue", "run", "push"}),
+)
+"""Words that people try for one another, among them names of commands."""
 _RANGES: Final[dict[type, Any]] = {int: click.IntRange, float: click.FloatRange}
 
 
@@ -55,8 +67,16 @@ class Argument:
     """A word, or the rest of the words if its type is a list."""
 
     def __init__(
-        self, *, help: str = "", metavar: str | None = None, show_default: bool = True, complete: Complete | None = None
+        self,
+        *,
+        help: str = "",
+        metavar: str | None = None,
+        show_default: bool = True,
+        complete: Complete | None = None,
+        ids_of: str | None = None,
     ) -> None:
+        self.ids_of = ids_of
+        """What it has the ids of, which may be shortened: `tasks`, `jobs`, or `tasks jobs`."""
         self.help = help
         self.metavar = metavar
         self.show_default = show_default
@@ -79,6 +99,13 @@ class _ArgumentWithHelp(click.Argument):
         self.help = help
         self.show_default = show_default
 
+    def make_metavar(self, ctx: click.Context) -> str:  # noqa: ARG002 - click's signature
+        """Return how it is called in the help: in brackets if it may be left out, with dots if it may be repeated."""
+        name = self.metavar or (self.name or "").upper()
+        if name.startswith("[") or name.endswith("..."):
+            return name
+        return f"{name if self.required else f'[{name}]'}{'...' if self.nargs == -1 else ''}"
+
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
         extra = "  [required]" if self.required else ""
         if self.show_default and not self.required and self.default is not None:
@@ -100,6 +127,32 @@ class _Command(click.Command):
                 with formatter.section(title):
                     formatter.write_dl(lines)
 
+    def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Do nothing: click writes arguments by themselves since 8.5, and they are above the options already."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        from drumline.cli.examples import examples_of
+
+        _write_examples(examples_of(_path_of(ctx)), formatter)
+
+
+def _path_of(context: click.Context) -> list[str]:
+    """Return the words of a command after the name of the program."""
+    words: list[str] = []
+    while context.parent is not None:
+        words.insert(0, context.info_name or "")
+        context = context.parent
+    return words
+
+
+def _write_examples(lines: Sequence[str], formatter: click.HelpFormatter) -> None:
+    """Write commands as they are: one that is wrapped could not be copied."""
+    if lines:
+        with formatter.section("Examples"):
+            for line in lines:
+                formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+
 
 class _Choice(click.Choice[str]):
     """The values of an enumeration."""
@@ -110,6 +163,12 @@ class _Choice(click.Choice[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return value if isinstance(value, self._kind) else self._kind(super().convert(value, param, ctx))
+
+
+def _same_meaning(name: str, known: Sequence[str]) -> list[str]:
+    """Return the commands that do what other programs call by this name."""
+    meant = frozenset[str]().union(*(words for words in _SYNONYMS if name in words))
+    return [each for each in known if each in meant]
 
 
 class Section(NamedTuple):
@@ -160,20 +219,28 @@ class Group(click.Group):
         """Return the command that is called; a name that does not exist is answered with the nearest one."""
         name = args[0]
         if self._built(name) is None and not name.startswith("-"):
-            near = get_close_matches(name, list(self._names()), n=1)
+            near = _same_meaning(name, list(self._names())) or get_close_matches(name, list(self._names()), n=1)
             hint = f" Did you mean '{near[0]}'?" if near else ""
             ctx.fail(f"No such command '{name}'.{hint}")
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
         """Write the list of commands, by section if there are sections."""
         if not self._sections:
-            super().format_commands(ctx, formatter)
+            helps = [(name, (command.help or "").splitlines()[0]) for name, command in self.all.items()]
+            with formatter.section("Commands"):
+                formatter.write_dl(helps)
             return
         width = max(map(len, self._places))
         for section in self._sections:
             with formatter.section(section.title):
                 formatter.write_dl([(name.ljust(width), section.helps[name]) for name in section.commands])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write some examples."""
+        from drumline.cli.examples import examples_of_group
+
+        _write_examples(examples_of_group(_path_of(ctx)), formatter)
 
     def _names(self) -> Iterator[str]:
         yield from self._places
@@ -226,7 +293,8 @@ def _parameter(parameter: inspect.Parameter) -> click.Parameter:
     kind = _kind_of(annotation)
     required = parameter.default is inspect.Parameter.empty
     shared: dict[str, Any] = {
-        "default": None if required else parameter.default,
+        # None would be a default like any other, and what has one is not missed.
+        **({} if required else {"default": parameter.default}),
         "required": required,
         "metavar": declared.metavar,
         "shell_complete": _completer(declared.complete),
@@ -266,6 +334,7 @@ def _completer(complete: Complete | None) -> Any:
         return None
 
     def items(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(value) for value in complete(ctx, incomplete) if value.startswith(incomplete)]
+        found = [value if isinstance(value, tuple) else (value, None) for value in complete(ctx, incomplete)]
+        return [CompletionItem(value, help=what) for value, what in found if value.startswith(incomplete)]
 
     return items

@@ -107,6 +107,7 @@ def _lines_of(one: Fold, nodes: dict[str, Graph]) -> tuple[str, ...]:
     lines = (
         f"{MARKS.get(_worst(one), '')} {cut(one.label, LONGEST_LABEL)}".lstrip(),
         " ".join(filter(None, (counted(one.statuses, len(one.keys)), took))),
+        _items_in(one, nodes),
         f"if {one.run_if}" if one.run_if else "",
     )
     return tuple(line for line in lines if line)
@@ -116,6 +117,15 @@ def _took(node: Graph) -> str | None:
     if node["status"] == "PROCESSING" and node["started_at"]:
         return span(max(time.time() - since_epoch(node["started_at"]), 0.0))
     return between(node["started_at"], node["finished_at"])
+
+
+def _items_in(one: Fold, nodes: dict[str, Graph]) -> str:
+    """Return how far a map is that is drawn by itself."""
+    items = nodes.get(one.keys[0], {}).get("items") if len(one.keys) == 1 else None
+    if not items:
+        return ""
+    failed = f", {items['failed']:,} failed" if items["failed"] else ""
+    return f"{items['ended']:,} of {items['total']:,} items{failed}"
 
 
 def _worst(one: Fold) -> str:
@@ -130,7 +140,7 @@ def _print_rows(graph: Graph, *, is_full: bool) -> None:
         {
             "layer": one.layer + 1,
             "label": one.label,
-            "status": counted(one.statuses, len(one.keys)),
+            "status": " ".join(filter(None, (counted(one.statuses, len(one.keys)), _items_in(one, nodes)))),
             "took": _took(nodes[one.keys[0]]) if len(one.keys) == 1 and one.keys[0] in nodes else None,
             "needs": ", ".join(folds[need].label for need in one.needs),
         }

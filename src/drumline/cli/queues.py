@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from drumline.cli import completing
+from drumline.cli.bulk_running import BulkOptions, run_bulk
 from drumline.cli.commands import group, list_command, segment, server_command
 from drumline.cli.options import Why
 from drumline.cli.parameters import Argument, Option
@@ -14,7 +15,7 @@ from drumline.core.errors import Forbidden, NotFound
 if TYPE_CHECKING:
     from drumline.cli.client import ApiClient
 
-app = group("List, pause and resume queues.")
+app = group("List, pause, resume and purge queues.")
 
 COLUMNS = (
     Column("NAME", "name", rank=9, least=12),
@@ -38,6 +39,46 @@ def _print_queue(queue: dict[str, Any]) -> None:
 def list_queues(client: "ApiClient") -> Any:
     """List the queues that have tasks or are paused."""
     return client.get("/queues")["items"]
+
+
+def _describe(_client: "ApiClient", found: dict[str, Any]) -> None:
+    from drumline.cli.describing import print_line
+    from drumline.cli.limits import limit_line
+    from drumline.cli.tables import relative, span
+
+    queue = found["queue"]
+    print_line("queue", queue["name"])
+    print_line("state", f"paused: {queue['reason'] or 'no reason given'}" if queue["is_paused"] else "running")
+    print_line("tasks", f"{queue['queued']:,} queued, {queue['pending']:,} pending, {queue['processing']:,} processing")
+    print_line("oldest", None if queue["oldest_due_at"] is None else f"due {relative(queue['oldest_due_at'])}")
+    unserved = queue["unserved"]
+    print_line("no worker", f"for {unserved:,} {'task' if unserved == 1 else 'tasks'}" if unserved else None)
+    rates = f"{found['submitted_per_second']:g} in, {found['ended_per_second']:g} out per second (15 minutes)"
+    print_line("rates", rates)
+    if queue["queued"]:
+        left = found["drain_seconds"]
+        print_line("drained", "not at this rate" if left is None else f"in about {span(left)}")
+    for limit in found["limits"]:
+        if limit["queue"] is not None:
+            print_line("limit", limit_line(limit))
+    for limit in found["limits"]:
+        if limit["queue"] is None:
+            print_line("task limit", f"{limit_line(limit)}, in all queues together")
+
+
+@server_command(app, describe=_describe)
+def get(client: "ApiClient", name: Name) -> Any:
+    """Show a queue: its tasks, its rates, when it will be empty, and its limits."""
+    _check_known(client, name, "see drumline queues list")
+    return client.get(f"/queues/{segment(name)}")
+
+
+@server_command(app)
+def purge(client: "ApiClient", name: Name, options: BulkOptions) -> None:
+    """Purge a queue: cancel its tasks that wait; running ones go on."""
+    _check_known(client, name, "there is nothing to purge")
+    selection = {"act": "cancel", "filter": {"queue": name, "status": ["PENDING", "QUEUED"]}}
+    run_bulk(client, "cancel", "/bulk", selection, options, noun="task")
 
 
 @server_command(app, show=_print_queue)

@@ -47,12 +47,12 @@ RUNS = (
     Column("FIRE_TIME", "fire_time", rank=9),
     Column("STATUS", lambda run: run["status"] or "pruned", rank=9),
     Column("KIND", "kind", rank=6),
-    Column("TASK OR JOB", lambda run: run["task_id"] or run["job_id"], rank=8),
+    Column("TASK_OR_JOB", lambda run: run["task_id"] or run["job_id"], rank=8),
     Column("CREATED_AT", "created_at", rank=4, is_time=True),
     Column("REASON", "reason", rank=5, least=16),
 )
 FIRES = (
-    Column("SCHEDULE'S CLOCK", "local", rank=9),
+    Column("LOCAL", "local", rank=9),
     Column("UTC", "utc", rank=8),
     Column("IN", lambda fire: relative(fire["utc"]), rank=7),
     Column("NOTE", "note", rank=6, least=20),
@@ -75,8 +75,13 @@ class RuleOptions(Flags):
     ] = None
     every: Every = None
     at: Annotated[str | None, Option("--at", help="Once: tomorrow 09:00, 2026-01-02T03:04Z.", metavar="TIME")] = None
-    timezone: Annotated[str | None, Option("--tz", help="The time zone. [default: UTC]", metavar="ZONE")] = None
-    task: Annotated[str | None, Option("--task", help="The name of the task to make.", metavar="NAME")] = None
+    timezone: Annotated[
+        str | None, Option("--tz", help="The time zone. [default: UTC]", metavar="ZONE", complete=completing.time_zones)
+    ] = None
+    task: Annotated[
+        str | None,
+        Option("--task", help="The name of the task to make.", metavar="NAME", complete=completing.task_names),
+    ] = None
     payload: Annotated[
         str | None,
         Option("--payload", "-p", help="The task's: JSON, @FILE, or - for standard input.", metavar="JSON"),
@@ -85,15 +90,29 @@ class RuleOptions(Flags):
         list[str] | None,
         Option("--arg", "-a", help="One argument of the task; its value is JSON, or else text.", metavar="NAME=VALUE"),
     ] = None
-    queue: Annotated[str | None, Option("--queue", "-q", help="The task's queue.", metavar="NAME")] = None
+    queue: Annotated[
+        str | None, Option("--queue", "-q", help="The task's queue.", metavar="NAME", complete=completing.queues)
+    ] = None
     job: Annotated[str | None, Option("--job", help="The job to make, from a JSON or YAML file.", metavar="FILE")] = (
         None
     )
     misfire: Annotated[
-        str | None, Option("--misfire", help="What was missed: skip, once or all.", metavar="POLICY")
+        str | None,
+        Option(
+            "--misfire",
+            help="What was missed: skip, once or all.",
+            metavar="POLICY",
+            complete=completing.of("skip", "once", "all"),
+        ),
     ] = None
     overlap: Annotated[
-        str | None, Option("--overlap", help="allow, skip, queue or cancel_previous.", metavar="POLICY")
+        str | None,
+        Option(
+            "--overlap",
+            help="allow, skip, queue or cancel_previous.",
+            metavar="POLICY",
+            complete=completing.of("allow", "skip", "queue", "cancel_previous"),
+        ),
     ] = None
     start: Annotated[str | None, Option("--start", help="Not before this time: 2026-01-02.", metavar="TIME")] = None
     end: Annotated[str | None, Option("--end", help="Not after this time: 30d.", metavar="TIME")] = None
@@ -147,6 +166,10 @@ def create(
 ) -> None:
     """Create a schedule for a task or a job, and print its id."""
     request = {"name": name, **rule.body(paused=paused)}
+    if rule.cron is None and rule.every is None and rule.at is None:
+        raise Invalid("say when: --cron '30 2 * * *', --every 15m, or --at 'tomorrow 09:00'")
+    if rule.task is None and rule.job is None:
+        raise Invalid("say what to create: --task NAME or --job FILE")
     if dry_run:
         print_json(request)
         say("This would be sent to POST /api/v1/schedules; nothing was created.")
@@ -215,7 +238,14 @@ def _print_schedule(schedule: dict[str, Any]) -> None:
 def list_schedules(
     client: "ApiClient",
     state: Annotated[
-        str | None, Option("--state", "-s", help="Only active, paused or finished ones.", metavar="STATE")
+        str | None,
+        Option(
+            "--state",
+            "-s",
+            help="Only active, paused or finished ones.",
+            metavar="STATE",
+            complete=completing.of("active", "paused", "finished"),
+        ),
     ] = None,
     of_app: Annotated[str | None, Option("--app", help="Only those in an app's code.", metavar="NAME")] = None,
     limit: Limit = 50,
@@ -245,7 +275,9 @@ def preview(
     client: "ApiClient",
     cron: Annotated[str | None, Argument(help="A cron expression.", metavar="CRON", show_default=False)] = None,
     every: Every = None,
-    timezone: Annotated[str, Option("--tz", help="The time zone.", metavar="ZONE")] = "UTC",
+    timezone: Annotated[
+        str, Option("--tz", help="The time zone.", metavar="ZONE", complete=completing.time_zones)
+    ] = "UTC",
     after: Annotated[str | None, Option("--after", help="From this time on.", metavar="TIME")] = None,
     count: Count = 5,
     as_json: Json = False,
@@ -294,12 +326,14 @@ def backfill(
     end: Annotated[str, Option("--to", help="The last one; not in the future.", metavar="TIME")] = "",
     rate: Annotated[float, Option("--rate", help="Runs that start in a second.", metavar="N")] = 10.0,
     abort: Annotated[bool, Option("--abort", help="Drop the runs that have not started.")] = False,
+    wait: Annotated[bool, Option("--wait", help="Show the progress, and wait until the runs have ended.")] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Create runs for past fire times that have none."""
-    path = f"/schedules/{_id_of(client, which)}/backfill"
+    schedule = _id_of(client, which)
+    path = f"/schedules/{schedule}/backfill"
     if abort:
         answer = client.delete(path)
         _print_answer(answer, f"{answer['dropped']} runs that had not started were given up.", as_json=as_json)
@@ -317,7 +351,13 @@ def backfill(
         _print_answer(plan, f"{told}.", as_json=as_json)
         return
     confirm(f"{told}: make them, from {plan['first']} to {plan['last']}, {rate:g} a second?", yes=yes)
-    _print_answer(client.post(path, span), f"{plan['missing']:,} runs will start.", as_json=as_json)
+    started = client.post(path, span)
+    if wait:
+        from drumline.cli.backfilling import follow_backfill
+
+        follow_backfill(client, schedule, started, as_json=as_json)
+    else:
+        _print_answer(started, f"{plan['missing']:,} runs will start.", as_json=as_json)
 
 
 @list_command(app, "runs", RUNS, empty="It has not run yet.")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from drumline.cli import completing
 from drumline.cli.commands import group, list_command, segment, server_command
 from drumline.cli.errors import ExitCode
 from drumline.cli.options import Json, Yes
@@ -28,7 +29,9 @@ COLUMNS = (
     Column("KEY_ID", "key_id", rank=4),
 )
 
-Name = Annotated[str, Argument(help="The secret's name.", metavar="NAME", show_default=False)]
+Name = Annotated[
+    str, Argument(help="The secret's name.", metavar="NAME", show_default=False, complete=completing.secrets)
+]
 
 
 @server_command(

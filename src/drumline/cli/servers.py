@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Coroutine
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,10 +12,16 @@ import click
 
 from drumline.cli.options import Apps, Concurrency, Config, Data, Host, Key, LogLevel, Port, Queues
 from drumline.cli.output import say
-from drumline.cli.parameters import Option
+from drumline.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
     from drumline.settings import Settings, Sources
+
+
+class MigrateAct(StrEnum):
+    """What else `migrate` does."""
+
+    STATUS = "status"
 
 
 def dev(
@@ -96,7 +103,18 @@ def worker(
     run_process(settings, run_worker(settings, apps or [], sources))
 
 
-def migrate(data: Data = None, config: Config = None, log_level: LogLevel = None) -> None:
+def migrate(
+    act: Annotated[
+        MigrateAct | None,
+        Argument(help="status: change nothing, and tell what is missing.", metavar="[status]", show_default=False),
+    ] = None,
+    as_sql: Annotated[
+        bool, Option("--sql", help="Change nothing; print the statements, for PostgreSQL, as a script.")
+    ] = False,
+    data: Data = None,
+    config: Config = None,
+    log_level: LogLevel = None,
+) -> None:
     """Bring the store's schema to this version.
 
     Safe to run at any time, any number of times.
@@ -106,8 +124,36 @@ def migrate(data: Data = None, config: Config = None, log_level: LogLevel = None
     settings, _ = load_settings(config, data=data, log_level=log_level)
     from drumline.lifecycle.processes import run_migrate
 
+    if (act is not None or as_sql) and settings.sqlite_path is not None:
+        say("A store on SQLite is migrated whenever it is opened.")
+        return
+    if act is not None or as_sql:
+        run_process(settings, _tell_missing(settings, as_sql=as_sql))
+        return
     run_process(settings, run_migrate(settings))
     say("The schema is up to date.")
+
+
+async def _tell_missing(settings: "Settings", *, as_sql: bool) -> None:
+    """Print what the databases lack, one line for each migration, or as scripts."""
+    from drumline.lifecycle.migrations import missing_migrations
+
+    found = await missing_migrations(settings)
+    if as_sql:
+        from drumline.stores.postgres.migrating import script_of
+
+        for shard, missing in found:
+            if missing:
+                click.echo(f"-- database {shard}\n{script_of(missing)}")
+    else:
+        for shard, missing in found:
+            for each in missing:
+                click.echo(f"{shard}  {each.number:04}  {each.name}")
+    lacking = sum(len(missing) for _, missing in found)
+    if not lacking:
+        say("The schema is up to date.")
+    elif not as_sql:
+        say(f"{lacking} {'migration is' if lacking == 1 else 'migrations are'} missing: drumline migrate applies them.")
 
 
 def load_settings(
@@ -125,8 +171,7 @@ def load_settings(
     """Return the settings and their sources, from which they are loaded again when they change."""
     from drumline.settings import Sources
 
-    end_by_sigterm()
-
+    prepare_process()
     flags = {
         "url": url,
         "api_key": api_key,
@@ -139,6 +184,14 @@ def load_settings(
     }
     sources = Sources(os.environ, flags=flags, config=config)
     return sources.load().settings, sources
+
+
+def prepare_process() -> None:
+    """Do what has to come before everything else in a process that runs for long."""
+    from drumline.observe.lean_structlog import import_structlog
+
+    end_by_sigterm()
+    import_structlog()
 
 
 def end_by_sigterm() -> None:

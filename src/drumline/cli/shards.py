@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import click
 
+from drumline.cli import completing
 from drumline.cli.commands import group, list_command, segment, server_command
 from drumline.cli.describing import print_line, shown_moment
 from drumline.cli.errors import ExitCode
@@ -49,7 +50,9 @@ COLUMNS = (
     Column("ADDED_AT", "added_at", rank=5, is_time=True),
 )
 
-Name = Annotated[str, Argument(help="The shard's name.", metavar="NAME", show_default=False)]
+Name = Annotated[
+    str, Argument(help="The shard's name.", metavar="NAME", show_default=False, complete=completing.shards)
+]
 StoreUrl = Annotated[
     str | None,
     Option(
@@ -131,10 +134,16 @@ def move(
     client: "ApiClient",
     taker: Annotated[
         str | None,
-        Option("--to", help="The shard that takes new work of them.", metavar="NAME"),
+        Option("--to", help="The shard that takes new work of them.", metavar="NAME", complete=completing.shards),
     ] = None,
     giver: Annotated[
-        str | None, Option("--from", help="The shard that gives them. [default: those with most]", metavar="NAME")
+        str | None,
+        Option(
+            "--from",
+            help="The shard that gives them. [default: those with most]",
+            metavar="NAME",
+            complete=completing.shards,
+        ),
     ] = None,
     slots: Annotated[
         int | None,

@@ -56,10 +56,22 @@ def submit(
     ] = None,
     queue: Annotated[
         str | None,
-        Option("--queue", "-q", help="The queue. [default: as the task's code declares, or default]", metavar="NAME"),
+        Option(
+            "--queue",
+            "-q",
+            help="The queue. [default: as the task's code declares, or default]",
+            metavar="NAME",
+            complete=completing.queues,
+        ),
     ] = None,
     priority: Annotated[
-        str | None, Option("--priority", help="-100 to 100, or critical, high, normal, low.", metavar="PRIORITY")
+        str | None,
+        Option(
+            "--priority",
+            help="-100 to 100, or critical, high, normal, low.",
+            metavar="PRIORITY",
+            complete=completing.PRIORITIES,
+        ),
     ] = None,
     delay: Annotated[str | None, Option("--delay", help="How long to wait: 90, 1h30m.", metavar="TIME")] = None,
     at: Annotated[
@@ -180,7 +192,7 @@ def payload_of(payload: str | None, arguments: list[str]) -> Any:
     if payload == "-":
         payload = read_stdin("--payload")
     elif payload.startswith("@"):
-        payload = _read_file(payload[1:])
+        payload = read_text_file(payload[1:])
     return read_json(payload, field="--payload")
 
 
@@ -198,15 +210,18 @@ def _argument(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _read_file(name: str) -> str:
+def read_text_file(name: str) -> str:
+    """Return the text of a file, or raise `Invalid`."""
     try:
         return Path(name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise Invalid(f"{name} cannot be read: {error}") from error
+    except OSError as error:
+        raise Invalid(f"{name} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Invalid(f"{name} cannot be read: it is not UTF-8") from error
 
 
 def _submit_file(client: "ApiClient", file: str, batch_size: int, *, as_json: bool, as_jsonl: bool) -> None:
-    lines = (read_stdin("--file") if file == "-" else _read_file(file)).splitlines()
+    lines = (read_stdin("--file") if file == "-" else read_text_file(file)).splitlines()
     answers: list[dict[str, Any]] = []
     warnings: list[dict[str, Any]] = []
     names: set[str] = set()

@@ -85,7 +85,13 @@ def fit(widths: list[int], columns: Sequence[Column], width: int) -> list[int]:
     for number in sorted(range(len(columns)), key=lambda number: columns[number].rank):
         if _total(floors) <= width or sum(map(bool, floors)) == 1:
             break
-        floors[number] = widths[number] = 0
+        floors[number] = 0
+    # What was left out for a wide column of a higher rank may fit now that that one is out as well.
+    for number in sorted(range(len(columns)), key=lambda number: -columns[number].rank):
+        floor = min(widths[number], columns[number].least or widths[number])
+        if not floors[number] and _total([*floors, floor]) <= width:
+            floors[number] = floor
+    widths = [have if floor else 0 for have, floor in zip(widths, floors, strict=True)]
     over = _total(widths) - width
     for number in sorted(range(len(columns)), key=lambda number: floors[number] - widths[number]):
         cut = min(max(over, 0), widths[number] - floors[number])
@@ -173,6 +179,11 @@ def span(seconds: float) -> str:
             more = int(rest // smaller)
             return f"{count}{unit}{more}{name}" if count < 10 and more else f"{count}{unit}"
     return f"{whole}s"
+
+
+def cpu_text(share: float) -> str:
+    """Return processor time, a share of one core, as a percentage; several cores are more than 100%."""
+    return f"{share * 100:.0f}%"
 
 
 def size(count: int) -> str:

@@ -7,6 +7,7 @@ import click
 from drumline.cli import completing
 from drumline.cli.bulk_running import BulkOptions, run_bulk
 from drumline.cli.commands import Flags, checked_status, do_each, flags, server_command
+from drumline.cli.filtering import ErrorText, FilterText, Since, Until, terms
 from drumline.cli.options import Statuses, Tag
 from drumline.cli.output import Form, confirm, print_list, say
 from drumline.cli.parameters import Argument, Option
@@ -27,7 +28,8 @@ Name = Annotated[
 
 
 SomeIds = Annotated[
-    list[str] | None, Argument(help="Ids of tasks.", metavar="[ID]...", show_default=False, complete=completing.tasks)
+    list[str] | None,
+    Argument(help="Ids of tasks.", metavar="[ID]...", show_default=False, complete=completing.tasks, ids_of="tasks"),
 ]
 
 
@@ -47,7 +49,13 @@ class TaskFilter(Flags):
     name: Name = None
     tag: Tag = None
     key: Annotated[str | None, Option("--key", help="Only with this idempotency key.", metavar="KEY")] = None
-    worker: Annotated[str | None, Option("--worker", help="Only held by this worker.", metavar="ID")] = None
+    worker: Annotated[
+        str | None, Option("--worker", help="Only held by this worker.", metavar="ID", complete=completing.workers)
+    ] = None
+    since: Since = None
+    until: Until = None
+    error: ErrorText = None
+    filter: FilterText = None
     rate: Annotated[float | None, Option("--rate", help="With filters: how many a second.", metavar="N")] = None
 
     def request(self, ids: list[str] | None, act: str) -> dict[str, Any] | None:
@@ -56,10 +64,11 @@ class TaskFilter(Flags):
             "status": [checked_status(one, STATUSES) for one in self.status or ()] or None,
             "queue": self.queue, "name": self.name, "tag": self.tag,
             "idempotency_key": self.key, "worker": self.worker,
+            "expression": terms(self.filter, error=self.error, since=self.since, until=self.until),
         }  # fmt: skip
         chosen = {name: value for name, value in wanted.items() if value is not None}
         if bool(ids) == bool(chosen):
-            raise Invalid("say which: ids, or filters such as --queue and --name")
+            raise Invalid("say which: ids, or filters such as --queue, --name and --filter")
         return None if ids else {"act": act, "filter": chosen, "rate": self.rate}
 
 
@@ -111,7 +120,13 @@ def reschedule(
     ] = None,
     delay: Annotated[str | None, Option("--delay", help="How far from now: 90, 1h30m.", metavar="TIME")] = None,
     priority: Annotated[
-        str | None, Option("--priority", help="-100 to 100, or critical, high, normal, low.", metavar="PRIORITY")
+        str | None,
+        Option(
+            "--priority",
+            help="-100 to 100, or critical, high, normal, low.",
+            metavar="PRIORITY",
+            complete=completing.PRIORITIES,
+        ),
     ] = None,
     options: BulkOptions,
 ) -> None:

@@ -1,11 +1,11 @@
 """The columns of a list of tasks."""
 
-from drumline.cli.describing import first_line
+from drumline.cli.describing import first_line, shown_status
 from drumline.cli.tables import Column
 
 COLUMNS = (
     Column("ID", "id", rank=9),
-    Column("STATUS", "status", rank=9),
+    Column("STATUS", shown_status, rank=9),
     Column("NAME", "name", rank=8, least=8),
     Column("QUEUE", "queue", rank=4, least=8),
     Column("PRIORITY", "priority", rank=1),

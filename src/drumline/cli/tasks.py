@@ -6,19 +6,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from drumline.cli import completing
 from drumline.cli.commands import checked_status, group, list_command, segment, server_command
-from drumline.cli.describing import print_task
+from drumline.cli.describing import print_task, sentence_of
+from drumline.cli.filtering import ErrorText, FilterText, Since, Sort, Until, sorted_by, terms
+from drumline.cli.log_search import search_logs
 from drumline.cli.options import Fields, Limit, Statuses, Tag, TaskId
 from drumline.cli.output import Form, say
 from drumline.cli.parameters import Argument, Option
+from drumline.cli.replaying import fork, replay
 from drumline.cli.signalling import signal
 from drumline.cli.steps import COLUMNS as STEP_COLUMNS
 from drumline.cli.steps import timeline
 from drumline.cli.submitting import submit
-from drumline.cli.tables import Column, relative, size
+from drumline.cli.tables import Column, size
 from drumline.cli.task_acts import Name, Queue, cancel, reschedule, retry
 from drumline.cli.task_columns import COLUMNS
 from drumline.cli.terminal import STATUSES
+from drumline.cli.timelines import task_timeline
 from drumline.cli.times import Toward, optional_moment
 from drumline.cli.watching import logs, watch
 from drumline.core.errors import Invalid, NotFound
@@ -26,14 +31,22 @@ from drumline.core.errors import Invalid, NotFound
 if TYPE_CHECKING:
     from drumline.cli.client import ApiClient
 
+Round = Annotated[
+    int | None, Option("--round", help="Of this round of the task, which ctx.restart has ended.", metavar="NUMBER")
+]
+
 app = group("Submit, list and control tasks.")
 app.add("submit")(submit)
 app.add("watch")(watch)
 app.add("logs")(logs)
+app.add("search-logs")(search_logs)
 app.add("cancel")(cancel)
 app.add("retry")(retry)
 app.add("reschedule")(reschedule)
 app.add("signal")(signal)
+app.add("fork")(fork)
+app.add("replay")(replay)
+app.add("timeline")(task_timeline)
 
 ARTIFACTS = (
     Column("NAME", "name", rank=9, least=16),
@@ -50,8 +63,7 @@ def _print_counts(found: dict[str, Any]) -> None:
 
 def _print_reasons(answer: dict[str, Any]) -> None:
     for reason in answer["reasons"]:
-        until = relative(reason["until"])
-        click.echo(f"{reason['text'][:1].upper()}{reason['text'][1:]}{f' ({until})' if until else ''}.")
+        click.echo(sentence_of(reason))
 
 
 def _describe(client: "ApiClient", task: dict[str, Any]) -> None:
@@ -103,10 +115,28 @@ def why(client: "ApiClient", id: TaskId) -> Any:
     return client.get(f"/tasks/{id}/why")
 
 
+CHILD_COLUMNS = (
+    Column("ID", "id", rank=9),
+    Column("NAME", "name", rank=7, least=12),
+    Column("STATUS", "status", rank=8),
+    Column("CALL", "call", rank=6, least=12),
+    Column("KEY", "key", rank=5, least=6),
+    Column("PLACE", "place", rank=4),
+    Column("QUEUE", "queue", rank=3),
+    Column("ON_END", "on_end", rank=2),
+)
+
+
+@list_command(app, "children", CHILD_COLUMNS, empty="The task has started no others.")
+def children(client: "ApiClient", id: TaskId, limit: Limit = 1000, round: Round = None) -> Any:
+    """Show the tasks that a durable task has started, with the calls that started them."""
+    return client.pages(f"/tasks/{id}/children", limit=limit, round=round)
+
+
 @list_command(app, "steps", STEP_COLUMNS, empty="The task has recorded nothing, and waits for nothing.")
-def steps(client: "ApiClient", id: TaskId, limit: Limit = 1000) -> Any:
-    """List what a durable task has done, and what it waits for."""
-    return timeline(client, id, limit)
+def steps(client: "ApiClient", id: TaskId, limit: Limit = 1000, round: Round = None) -> Any:
+    """List what a durable task has done, and what it waits for; before it, rounds that are over."""
+    return timeline(client, id, limit, round, with_rounds=True)
 
 
 @list_command(
@@ -124,31 +154,73 @@ def list_tasks(
     name: Name = None,
     tag: Tag = None,
     key: Annotated[str | None, Option("--key", help="Only with this idempotency key.", metavar="KEY")] = None,
-    worker: Annotated[str | None, Option("--worker", help="Only held by this worker.", metavar="ID")] = None,
-    job: Annotated[str | None, Option("--job", help="Only of this job.", metavar="ID")] = None,
-    since: Annotated[
-        str | None, Option("--since", help="Submitted then or later: 2h, 2026-10-01.", metavar="TIME")
+    worker: Annotated[
+        str | None, Option("--worker", help="Only held by this worker.", metavar="ID", complete=completing.workers)
     ] = None,
-    until: Annotated[
-        str | None, Option("--until", help="Submitted before: 30m, yesterday 09:00.", metavar="TIME")
+    job: Annotated[
+        str | None, Option("--job", help="Only of this job.", metavar="ID", complete=completing.jobs)
     ] = None,
+    since: Since = None,
+    until: Until = None,
+    error: ErrorText = None,
+    filter: FilterText = None,
+    sort: Sort = None,
     limit: Limit = 50,
     fields: Fields = None,
 ) -> Any:
     """List tasks, newest first."""
-    return client.pages(
+    found = client.pages(
         "/tasks", limit=limit, payload="true" if "payload" in Form(fields=fields).names else None,
         status=[checked_status(one, STATUSES) for one in status or ()] or None,
         queue=queue, name=name, tag=tag, idempotency_key=key, worker=worker, job=job,
         since=optional_moment(since, flag="--since", toward=Toward.PAST),
-        until=optional_moment(until, flag="--until", toward=Toward.PAST),
+        until=optional_moment(until, flag="--until", toward=Toward.PAST), filter=terms(filter, error=error),
     )  # fmt: skip
+    return sorted_by(found, sort)
+
+
+@server_command(app)
+def export(
+    client: "ApiClient",
+    filter: FilterText = None,
+    status: Statuses = None,
+    queue: Queue = None,
+    name: Name = None,
+    tag: Tag = None,
+    since: Since = None,
+    until: Until = None,
+    error: ErrorText = None,
+    format: Annotated[
+        str, Option("--format", help="csv or jsonl.", metavar="FORMAT", complete=completing.of("csv", "jsonl"))
+    ] = "csv",
+    payload: Annotated[bool, Option("--payload", help="With payloads and results.")] = False,
+    limit: Annotated[int, Option("--limit", "-l", help="How many at most.", min=1, metavar="N")] = 100_000,
+    file: Annotated[
+        Path | None, Option("--file", help="Write to this file, not to standard output.", metavar="FILE")
+    ] = None,
+) -> None:
+    """Export tasks as a table (CSV) or as lines of JSON, newest first."""
+    pieces = client.stream(
+        "/tasks/export", format=format, limit=limit, payload="true" if payload else None,
+        status=[checked_status(one, STATUSES) for one in status or ()] or None, queue=queue, name=name, tag=tag,
+        since=optional_moment(since, flag="--since", toward=Toward.PAST),
+        until=optional_moment(until, flag="--until", toward=Toward.PAST), filter=terms(filter, error=error),
+    )  # fmt: skip
+    if file is None:
+        for piece in pieces:
+            sys.stdout.write(piece)
+        return
+    with file.open("w", encoding="utf-8", newline="") as written:
+        written.writelines(pieces)
+    say(f"The tasks are in {file}.")
 
 
 @server_command(app, show=_print_counts)
-def counts(client: "ApiClient", queue: Queue = None, name: Name = None, tag: Tag = None) -> Any:
+def counts(
+    client: "ApiClient", queue: Queue = None, name: Name = None, tag: Tag = None, filter: FilterText = None
+) -> Any:
     """Count tasks by status; a number with a + is a lower bound."""
-    return client.get("/tasks/counts", queue=queue, name=name, tag=tag)
+    return client.get("/tasks/counts", queue=queue, name=name, tag=tag, filter=filter)
 
 
 @server_command(app, describe=_describe, fields=True, page=lambda task: f"/tasks/{task['id']}")

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from drumline.cli import completing
 from drumline.cli.commands import Flags, flags, group, list_command, segment, server_command
 from drumline.cli.parameters import Argument, Option
 from drumline.cli.tables import Column
@@ -17,7 +18,7 @@ app = group("Create tenants and set their quotas.")
 COLUMNS = (
     Column("NAME", "name", rank=9, least=10),
     Column("QUEUED", lambda tenant: tenant["quotas"]["queued"], rank=8),
-    Column("PAYLOAD BYTES", lambda tenant: tenant["quotas"]["payload_bytes"], rank=7),
+    Column("PAYLOAD_BYTES", lambda tenant: tenant["quotas"]["payload_bytes"], rank=7),
     Column("SCHEDULES", lambda tenant: tenant["quotas"]["schedules"], rank=6),
     Column("WEIGHT", lambda tenant: tenant["quotas"].get("weight"), rank=4),
     Column("CREATED_AT", "created_at", rank=5, is_time=True),
@@ -25,7 +26,9 @@ COLUMNS = (
 
 NONE = "none"
 
-Name = Annotated[str, Argument(help="The tenant's name.", metavar="NAME", show_default=False)]
+Name = Annotated[
+    str, Argument(help="The tenant's name.", metavar="NAME", show_default=False, complete=completing.tenants)
+]
 
 
 @flags

@@ -5,18 +5,22 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from drumline.cli.commands import server_command
 from drumline.cli.describing import first_line, progress_text
-from drumline.cli.errors import ExitCode, exit_code_for
-from drumline.cli.options import GiveUp, Json, Jsonl, TaskId
+from drumline.cli.errors import exit_code_for
+from drumline.cli.log_lines import NOTHING_LOGGED, print_attempts
+from drumline.cli.options import Json, TaskId, TaskIds
 from drumline.cli.output import print_json, print_json_line, say
 from drumline.cli.parameters import Option
 from drumline.cli.tables import relative, tidy
 from drumline.cli.terminal import SafePieces, is_terminal
+from drumline.cli.times import Toward, optional_moment
+from drumline.cli.watch_many import WatchOptions, watch_all
 from drumline.core.errors import Invalid, Overloaded, Unavailable
 
 if TYPE_CHECKING:
@@ -40,26 +44,20 @@ Show = Callable[[dict[str, Any]], None]
 
 
 @server_command()
-def watch(
-    client: "ApiClient",
-    id: TaskId,
-    exit_status: Annotated[
-        bool, Option("--exit-status", help="End as the task ends: 0 completed, 5 failed, 6 cancelled.")
-    ] = False,
-    timeout: GiveUp = None,
-    as_json: Json = False,
-    as_jsonl: Jsonl = False,
-) -> None:
-    """Watch a task until it ends."""
-    with _display(as_json=as_json, as_jsonl=as_jsonl) as show:
-        task = _wait_for_task(client, id, timeout=timeout, show=show)
-    if as_json:
+def watch(client: "ApiClient", ids: TaskIds, options: WatchOptions) -> None:
+    """Watch tasks until they end; several are printed as each ends."""
+    watch_all(client, [f"/tasks/{one}" for one in ids], options, watch_task)
+
+
+def watch_task(client: "ApiClient", path: str, options: WatchOptions) -> dict[str, Any]:
+    """Show a task until it ends or the time is up, and return it."""
+    with _display(as_json=options.as_json, as_jsonl=options.as_jsonl) as show:
+        task = _wait_for_task(client, path, timeout=options.timeout, show=show)
+    if options.as_json:
         print_json(task)
-    elif not as_jsonl:
+    elif not options.as_jsonl:
         _print_end(task)
-    code = exit_code_for(task["status"])
-    if exit_status or code is ExitCode.TIMED_OUT:
-        raise click.exceptions.Exit(code)
+    return task
 
 
 @server_command()
@@ -69,6 +67,12 @@ def logs(
     follow: Annotated[bool, Option("--follow", "-f", help="Go on until the task has ended.")] = False,
     tail: Annotated[int | None, Option("--tail", help="Only the last lines.", min=0, metavar="N")] = None,
     attempt: Annotated[int | None, Option("--attempt", help="Only this attempt.", min=1, metavar="N")] = None,
+    since: Annotated[
+        str | None, Option("--since", help="Only what was logged then or later: 10m, 09:00.", metavar="TIME")
+    ] = None,
+    timestamps: Annotated[
+        bool, Option("--timestamps", help="Begin every line with its time, and mark where each attempt begins.")
+    ] = False,
     raw: Annotated[bool, Option("--raw", help="As it was written, control characters included.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -76,12 +80,14 @@ def logs(
 
     Control sequences are removed; colours stay on a terminal.
     """
-    if follow and as_json:
-        raise Invalid("--json is one document, and --follow has no end to wait for: give one of them")
-    if follow and tail is not None:
-        raise Invalid("--tail ends with the log's last line now, and --follow goes on: give one of them")
-    if raw and is_terminal():
-        raise Invalid("--raw is for files and pipes: a task's log could command this terminal anything")
+    _check_log_flags(follow=follow, tail=tail, raw=raw, as_json=as_json)
+    if since is not None or timestamps:
+        if follow or raw or as_json:
+            raise Invalid("--since and --timestamps do not go with --follow, --raw and --json")
+        begin = optional_moment(since, flag="--since", toward=Toward.PAST)
+        after = None if begin is None else datetime.fromisoformat(begin)
+        print_attempts(client, id, since=after, timestamps=timestamps, attempt=attempt, tail=tail)
+        return
     path = f"/tasks/{id}/log"
     if follow and attempt is None:
         pieces = _followed_log(client, id, path)
@@ -90,13 +96,29 @@ def logs(
     if as_json:
         print_json({"id": id, "log": "".join(pieces)})
         return
-    if tail is not None:
-        pieces = _last_lines(pieces, tail)
-    text = SafePieces(colours=is_terminal())
+    if not _print_log(pieces if tail is None else _last_lines(pieces, tail), raw=raw):
+        say(NOTHING_LOGGED)
+
+
+def _check_log_flags(*, follow: bool, tail: int | None, raw: bool, as_json: bool) -> None:
+    """Raise `Invalid` for flags of `logs` that do not go together."""
+    if follow and as_json:
+        raise Invalid("--json is one document, and --follow has no end to wait for: give one of them")
+    if follow and tail is not None:
+        raise Invalid("--tail ends with the log's last line now, and --follow goes on: give one of them")
+    if raw and is_terminal():
+        raise Invalid("--raw is for files and pipes: a task's log could command this terminal anything")
+
+
+def _print_log(pieces: Iterable[str], *, raw: bool) -> bool:
+    """Print a log as it comes; tell whether there was any."""
+    text, is_any = SafePieces(colours=is_terminal()), False
     for piece in pieces:
         sys.stdout.write(piece if raw else text.add(piece))
         sys.stdout.flush()
+        is_any = is_any or bool(piece)
     sys.stdout.write(text.close())
+    return is_any
 
 
 def _last_lines(pieces: Iterable[str], count: int) -> Iterator[str]:
@@ -146,7 +168,7 @@ def _followed_log(client: "ApiClient", id: str, path: str) -> Iterator[str]:
 def wait_for_result(client: "ApiClient", id: str, *, as_json: bool) -> None:
     """Wait for a task's end, print its result, and exit as it ended."""
     with _display(as_json=as_json, as_jsonl=False) as show:
-        task = _wait_for_task(client, id, timeout=None, show=show)
+        task = _wait_for_task(client, f"/tasks/{id}", timeout=None, show=show)
     if as_json:
         print_json(task)
     elif task["status"] == "COMPLETED":
@@ -195,10 +217,10 @@ def wait_for_end(
             return found
 
 
-def _wait_for_task(client: "ApiClient", id: str, *, timeout: float | None, show: Show) -> dict[str, Any]:
+def _wait_for_task(client: "ApiClient", path: str, *, timeout: float | None, show: Show) -> dict[str, Any]:
     return wait_for_end(
         client,
-        f"/tasks/{id}",
+        path,
         timeout=timeout,
         show=show,
         warn=_warn_if_no_worker,

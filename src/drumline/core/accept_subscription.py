@@ -24,11 +24,11 @@ from drumline.core.target import TargetKind, check_email, check_webhook, target_
 _TYPE: Final[Schema] = {
     "type": "string",
     "pattern": r"^(drumline\.)?(task\.(completed|failed|cancelled|skipped|\*)"
-    r"|(job|schedule|worker|queue)\.([a-z_]{1,40}|\*))$",
+    r"|(job|schedule|worker|queue|alert)\.([a-z_]{1,40}|\*))$",
     "examples": ["task.failed", "drumline.job.*"],
 }
 _EVENTS: Final = about(
-    "Which events: the ends of tasks, and all that happens to jobs, schedules, workers and queues.",
+    "Which events: the ends of tasks, and all that happens to jobs, schedules, workers, queues and alerts.",
     items=_TYPE,
     minItems=1,
     maxItems=MOST_EVENTS,

@@ -51,6 +51,8 @@ class Permission(StrEnum):
     EVENTS_READ = "events:read"
     SUBSCRIPTIONS_READ = "subscriptions:read"
     SUBSCRIPTIONS_WRITE = "subscriptions:write"
+    ALERTS_READ = "alerts:read"
+    ALERTS_WRITE = "alerts:write"
     SECRETS_READ = "secrets:read"
     SECRETS_WRITE = "secrets:write"
     METRICS_READ = "metrics:read"
@@ -73,6 +75,7 @@ _LOOKING: Final = frozenset(
         Permission.SCHEDULES_READ,
         Permission.EVENTS_READ,
         Permission.SUBSCRIPTIONS_READ,
+        Permission.ALERTS_READ,
         Permission.METRICS_READ,
         Permission.SYSTEM_READ,
         Permission.TENANTS_READ,
@@ -89,6 +92,7 @@ _OPERATING: Final = frozenset(
         Permission.WORKERS_CONTROL,
         Permission.SCHEDULES_WRITE,
         Permission.SUBSCRIPTIONS_WRITE,
+        Permission.ALERTS_WRITE,
         Permission.SECRETS_READ,
         Permission.SECRETS_WRITE,
         Permission.AUDIT_READ,

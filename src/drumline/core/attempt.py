@@ -28,6 +28,7 @@ class AttemptOutcome(IntEnum):
     RELEASED = 12
     CRASHED = 13
     PARKED = 14
+    RESTARTED = 15
 
     @property
     def word(self) -> str:
@@ -42,6 +43,7 @@ OUTCOME_OF: Final[Mapping[Act, AttemptOutcome]] = MappingProxyType(
         Act.FAIL: AttemptOutcome.FAILED,
         Act.SNOOZE: AttemptOutcome.SNOOZED,
         Act.PARK: AttemptOutcome.PARKED,
+        Act.RESTART: AttemptOutcome.RESTARTED,
         Act.RELEASE: AttemptOutcome.RELEASED,
         Act.REAP: AttemptOutcome.CRASHED,
         Act.STOP: AttemptOutcome.CANCELLED,

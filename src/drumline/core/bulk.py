@@ -26,6 +26,7 @@ from drumline.core.field_schema import (
     line,
     moment,
 )
+from drumline.core.filter_syntax import LONGEST_FILTER
 from drumline.core.ids import TaskId, parse_task_id
 from drumline.core.names import LONGEST_TAG, check_text
 from drumline.core.priority import parse_priority
@@ -104,18 +105,21 @@ class BulkFilter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     status: Annotated[tuple[Status, ...], about("Means tasks that stand so, and not failures.")] = ()
     idempotency_key: Annotated[str | None, line()] = None
     worker: Annotated[str | None, about(**WORKER)] = None
+    expression: Annotated[
+        str | None, line(LONGEST_FILTER, "Terms such as `name:charge* error:timeout`. Means tasks, and not failures.")
+    ] = None
 
 
 OF_LETTERS: Final = ("fingerprint", "kind", "reason", "since", "until")
-OF_TASKS: Final = ("status", "idempotency_key", "worker")
+OF_TASKS: Final = ("status", "idempotency_key", "worker", "expression")
 """The fields of a filter that only one kind of choice understands."""
 
 
 class BulkRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A request for a bulk operation. Exactly one of `ids`, `filter` and `all` selects the tasks.
 
-    `retry` and `discard` choose among dead letters (`retry` among all tasks if the filter names a status), `cancel`
-    and `reschedule` among tasks that have not ended.
+    `retry` and `discard` choose among dead letters (`retry` among all tasks if the filter names a status or has an
+    expression), `cancel` and `reschedule` among tasks that have not ended.
     """
 
     SCHEMA: ClassVar[Schema] = ONE_CHOICE
@@ -211,7 +215,7 @@ def ids_of(request: BulkRequest) -> list[TaskId]:
 
 def chooses_letters(request: BulkRequest) -> bool:
     """Tell whether a request that names no tasks is about dead letters."""
-    by_status = request.filter is not None and bool(request.filter.status)
+    by_status = request.filter is not None and bool(request.filter.status or request.filter.expression)
     return request.act is BulkAct.DISCARD or (request.act is BulkAct.RETRY and not by_status)
 
 

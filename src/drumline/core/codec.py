@@ -19,10 +19,14 @@ _ANY = msgspec.json.Decoder()
 _AT = " - at `"
 _UNKNOWN = "Object contains unknown field `"
 _MISSING = "Object missing required field `"
+_LIMITED: Final = frozenset({"payload", "result"})
+"""Fields whose largest size is a setting of the same name."""
 _LONGEST_TEXT = 500
 """Characters that are read of the beginning and of the end of an error: in between may be what the caller sent."""
 _LONGEST_FIELD = 100
 """Characters of a caller's name that an error message repeats."""
+_MOST_FIELDS = 8
+"""Known fields that an error about an unknown one lists."""
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _SQUARE = bytes.maketrans(b"{}", b"[]")
@@ -71,8 +75,14 @@ def explain(error: Exception, *, field: str | None = None, type: Any = None) -> 
         reason = f"is not JSON: {reason[:1].lower()}{reason[1:]}"
     else:
         reason = reword(reason, choices=choices_at(type, inner))
-        reason += suggestion(unknown, fields_at(type, inner)) if unknown else ""
+        reason += _known(unknown, fields_at(type, inner)) if unknown else ""
     return Invalid(reason, field=_joined(parts), code=code)
+
+
+def _known(unknown: str, fields: tuple[str, ...]) -> str:
+    """Return the field that was probably meant; if there is none, those that there are."""
+    near = suggestion(unknown, fields)
+    return near or (f"; known fields: {', '.join(fields)}" if 0 < len(fields) <= _MOST_FIELDS else "")
 
 
 def cut(text: str, most: int) -> str:
@@ -108,7 +118,10 @@ def check_json(raw: bytes, *, field: str, largest: int, deepest: int) -> Any:
 def check_bounds(raw: bytes, *, field: str, largest: int, deepest: int) -> None:
     """Raise `Invalid` if a JSON text is too large or too deep."""
     if len(raw) > largest:
-        raise Invalid(f"is {len(raw):,} bytes of JSON; at most {largest:,} are accepted", field=field, code="too_large")
+        remedy = f": keep it elsewhere and pass its address, or raise limits.{field}" if field in _LIMITED else ""
+        raise Invalid(
+            f"is {len(raw):,} bytes of JSON; at most {largest:,} are accepted{remedy}", field=field, code="too_large"
+        )
     # Each level is a bracket that opens and one that closes: what is short cannot be deep.
     if len(raw) > 2 * deepest and raw.count(b"[") + raw.count(b"{") > deepest and is_deeper(raw, deepest):
         raise Invalid(f"is nested more than {deepest} levels deep", field=field, code="too_deep")

@@ -11,6 +11,7 @@ from typing import Final
 from msgspec import Raw, Struct
 
 from drumline.core.clock import LATEST, Instant
+from drumline.core.codec import read_json
 from drumline.core.errors import Invalid
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
@@ -19,8 +20,14 @@ from drumline.core.names import check_text
 LONGEST_RECORD_NAME: Final = 255
 MOST_WAITS: Final = 1000
 """Things that one attempt waits for at the same time."""
+LARGEST_WAIT_SCHEMA: Final = 16 * 1024
+"""Bytes of JSON that tell what a wait expects."""
+MOST_PENDING: Final = 1_000_000
+"""Children that one wait counts."""
 LONGEST_WAIT_MS: Final = 3660 * 86_400_000
 """About ten years."""
+KEPT_ROUNDS: Final = 20
+"""Rounds of a task that are over and are kept, with what belongs to them; earlier ones are forgotten."""
 NOTHING: Final = Raw(b"null")
 
 
@@ -30,6 +37,12 @@ class RecordKind(IntEnum):
     STEP = 1
     SLEEP = 2
     SIGNAL = 3
+    CALL = 4
+    """The outcome of a child."""
+    GROUP = 5
+    """How many children ended, and how many of them badly."""
+    FIRST = 6
+    """The result of the first of several children that completed."""
 
     @property
     def word(self) -> str:
@@ -59,10 +72,18 @@ class WaitKind(IntEnum):
 
     SLEEP = 2
     SIGNAL = 3
+    CALL = 4
+    """The end of a child."""
+    GROUP = 5
+    """The ends of all children under a name."""
+    FIRST = 6
+    """The first of several children that completes."""
     RETRY = 20
     """The time of the next try of a step."""
     PERSON = 21
     """A person: a record cannot be read by the code as it is now."""
+    WINDOW = 22
+    """The end of some of the children under a name, so that others can be started."""
 
     @property
     def word(self) -> str:
@@ -70,7 +91,12 @@ class WaitKind(IntEnum):
         return self.name.lower()
 
 
-RECORD_OF: Final = {WaitKind.SLEEP: RecordKind.SLEEP, WaitKind.SIGNAL: RecordKind.SIGNAL}
+CHILD_KINDS: Final = frozenset({WaitKind.CALL, WaitKind.GROUP, WaitKind.FIRST, WaitKind.WINDOW})
+"""The waits that are answered by ends of children."""
+RECORD_OF: Final = {
+    WaitKind.SLEEP: RecordKind.SLEEP, WaitKind.SIGNAL: RecordKind.SIGNAL, WaitKind.CALL: RecordKind.CALL,
+    WaitKind.GROUP: RecordKind.GROUP, WaitKind.FIRST: RecordKind.FIRST,
+}  # fmt: skip
 """The kind of record that an answered wait leaves; waits of the other kinds leave none."""
 
 
@@ -131,6 +157,10 @@ class Wait(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """With `PERSON`: what is wrong."""
     correlation: str | None = None
     """With `SIGNAL`: the key of signals that are sent to no task in particular, and may answer it too."""
+    schema: str | None = None
+    """With `SIGNAL`: the JSON Schema of the payload that is expected, as JSON; people are shown a form for it."""
+    pending: int = 0
+    """With `WINDOW`: how many children may be left that have not ended."""
 
 
 class WaitRequest(Struct, frozen=True, kw_only=True):
@@ -160,6 +190,12 @@ class WaitView(Struct, frozen=True, kw_only=True):
     reason: str = ""
     epoch: int = 0
     """The epoch of the last attempt that waited for it."""
+    schema: str | None = None
+    """The JSON Schema of the payload of the signal that is expected, as JSON."""
+    pending: int | None = None
+    """With a wait for children: how many of them have not ended."""
+    children: tuple[TaskId, ...] = ()
+    """Some of those."""
 
 
 class NewSignal(Struct, frozen=True, kw_only=True):
@@ -173,14 +209,38 @@ class NewSignal(Struct, frozen=True, kw_only=True):
     key: str = ""
     tenant: str | None = None
     """Whose tasks it may reach; None means every tenant's, which only a signal to a task may be."""
+    slot_version: int = 0
+    """The entry of the map by which a signal with a key is placed."""
+
+
+class RestartRequest(Struct, frozen=True, kw_only=True):
+    """An attempt ends the round of its task: the next one begins with another payload, and without records."""
+
+    lease: Lease
+    payload: Raw
+
+
+class RoundView(Struct, frozen=True, kw_only=True):
+    """A round of a task that is over."""
+
+    round: int
+    """Counted from 1."""
+    ended_at: Instant
+    records: int
 
 
 class StepsView(Struct, frozen=True, kw_only=True):
-    """The records of a task, a page of them, and what it waits for."""
+    """The records of a round of a task, a page of them, and what the task waits for."""
 
     task: TaskId
     page: RecordPage
     waits: tuple[WaitView, ...] = ()
+    round: int = 1
+    """The round that the records are of; only the last one waits for anything."""
+    rounds: tuple[RoundView, ...] = ()
+    """The rounds that are over and are kept, in their order."""
+    payload: Raw | None = None
+    """What the round was given, if it is over."""
 
 
 def check_record_name(name: str, key: str, *, field: str = "") -> None:
@@ -193,8 +253,7 @@ def check_record_name(name: str, key: str, *, field: str = "") -> None:
 def check_wait(wait: Wait, *, field: str = "") -> Wait:
     """Return a wait, or raise `Invalid` naming what is wrong with it."""
     check_record_name(wait.name, wait.key, field=field)
-    if wait.correlation is not None:
-        check_text(wait.correlation, field=f"{field}correlation", longest=LONGEST_RECORD_NAME)
+    _check_signal(wait, field=field)
     if wait.delay_ms is not None and wait.until is not None:
         raise Invalid("cannot be given together with until", field=f"{field}delay")
     if wait.delay_ms is not None and not 0 <= wait.delay_ms <= LONGEST_WAIT_MS:
@@ -203,4 +262,21 @@ def check_wait(wait: Wait, *, field: str = "") -> Wait:
         raise Invalid("must be between the years 1970 and 9999", field=f"{field}until")
     if wait.kind in {WaitKind.SLEEP, WaitKind.RETRY} and wait.delay_ms is None and wait.until is None:
         raise Invalid("must have a delay or a time", field=f"{field}until")
+    if not 0 <= wait.pending < (MOST_PENDING if wait.kind is WaitKind.WINDOW else 1):
+        raise Invalid(f"must be from 0 to {MOST_PENDING - 1:,}, and 0 unless it is a window", field=f"{field}pending")
     return wait
+
+
+def _check_signal(wait: Wait, *, field: str) -> None:
+    if wait.correlation is not None:
+        check_text(wait.correlation, field=f"{field}correlation", longest=LONGEST_RECORD_NAME)
+    if wait.schema is not None:
+        _check_schema(wait.schema, field=f"{field}schema")
+
+
+def _check_schema(schema: str, *, field: str) -> None:
+    size = len(schema.encode("utf-8", "surrogatepass"))
+    if size > LARGEST_WAIT_SCHEMA:
+        raise Invalid(f"has {size:,} bytes of JSON; at most {LARGEST_WAIT_SCHEMA:,} are kept", field=field)
+    if not isinstance(read_json(schema.encode("utf-8", "surrogatepass"), field=field), dict):
+        raise Invalid("must be an object", field=field)

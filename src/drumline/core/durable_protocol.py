@@ -13,10 +13,12 @@ from drumline.core.clock import Instant, moment_of, to_instant
 from drumline.core.durable import (
     LONGEST_RECORD_NAME,
     LONGEST_WAIT_MS,
+    MOST_PENDING,
     NOTHING,
     Answered,
     NewRecord,
     RecordStatus,
+    RestartRequest,
     Wait,
     WaitKind,
     WaitRequest,
@@ -35,12 +37,14 @@ WaitWord = Annotated[str, Meta(extra_json_schema={"enum": list(_WAITS)})]
 _STATUS_WORDS: Final[dict[RecordStatus, Literal["tried", "done", "failed"]]] = {
     RecordStatus.TRIED: "tried", RecordStatus.DONE: "done", RecordStatus.FAILED: "failed",
 }  # fmt: skip
-_WAIT_WORDS: Final[dict[WaitKind, Literal["sleep", "signal", "retry", "person"]]] = {
-    WaitKind.SLEEP: "sleep", WaitKind.SIGNAL: "signal", WaitKind.RETRY: "retry", WaitKind.PERSON: "person",
+WaitName = Literal["sleep", "signal", "call", "group", "first", "retry", "person", "window"]
+_WAIT_WORDS: Final[dict[WaitKind, WaitName]] = {
+    WaitKind.SLEEP: "sleep", WaitKind.SIGNAL: "signal", WaitKind.CALL: "call", WaitKind.GROUP: "group",
+    WaitKind.FIRST: "first", WaitKind.RETRY: "retry", WaitKind.PERSON: "person", WaitKind.WINDOW: "window",
 }  # fmt: skip
 _LONGEST: Final = LONGEST_WAIT_MS / 1000
-_Name = Annotated[str, Meta(max_length=LONGEST_RECORD_NAME, pattern=LINE_PATTERN)]
-_Key = Annotated[str, Meta(max_length=LONGEST_RECORD_NAME, pattern=f"^$|{LINE_PATTERN}")]
+RecordName = Annotated[str, Meta(max_length=LONGEST_RECORD_NAME, pattern=LINE_PATTERN)]
+Key = Annotated[str, Meta(max_length=LONGEST_RECORD_NAME, pattern=f"^$|{LINE_PATTERN}")]
 _Seconds = Annotated[float, Meta(ge=0, le=_LONGEST)]
 _Tries = Annotated[int, Meta(ge=1, le=1_000_000)]
 
@@ -52,8 +56,8 @@ class NewRecordBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """
 
     lease: LeaseBody
-    name: _Name
-    key: _Key = ""
+    name: RecordName
+    key: Key = ""
     status: Literal["tried", "done", "failed"] = "done"
     value: Raw = NOTHING
     tries: _Tries = 1
@@ -97,24 +101,39 @@ class WaitBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     """Something to wait for: `delay` from the first time on, or `until`.
 
     A `sleep` leaves a record, and so does a `signal`, whose `name` is that of the signal. A `retry` is the wait for the
-    next try of a step. With `person` the task waits until somebody reschedules it.
+    next try of a step. With `person` the task waits until somebody reschedules it. A `call` waits for the child that
+    was started under the name, a `group` for all of them and `first` for the first that completes; a `window` leaves no
+    record, and waits until at most `pending` of them have not ended.
     """
 
     SCHEMA: ClassVar[Schema] = {
         "allOf": [
-            {"anyOf": [given("delay"), given("until"), {"properties": {"kind": {"enum": ["signal", "person"]}}}]},
+            {
+                "anyOf": [
+                    given("delay"),
+                    given("until"),
+                    {"properties": {"kind": {"enum": ["signal", "person", "call", "group", "first", "window"]}}},
+                ]
+            },
             {"not": {"allOf": [given("delay"), given("until")]}},
+            {"anyOf": [{"properties": {"pending": {"const": 0}}}, {"properties": {"kind": {"const": "window"}}}]},
         ]
     }
 
-    kind: Literal["sleep", "signal", "retry", "person"]
-    name: _Name
-    key: _Key = ""
+    kind: WaitName
+    name: RecordName
+    key: Key = ""
     delay: Annotated[float | None, about(minimum=0, maximum=_LONGEST)] = None
     until: Annotated[datetime | None, moment("Wait until this time; not together with delay.")] = None
     reason: Annotated[str, Meta(max_length=4000)] = ""
     correlation: Annotated[str, Meta(max_length=LONGEST_RECORD_NAME, pattern=LINE_PATTERN)] | None = None
     """The key of signals that were sent to no task in particular, and may answer it too."""
+    schema: Annotated[
+        Raw | UnsetType,
+        about("With `signal`: the JSON Schema of the payload that is expected, at most 16 KiB.", type="object"),
+    ] = UNSET
+    pending: Annotated[int, Meta(ge=0, lt=MOST_PENDING)] = 0
+    """With `window`: how many children may be left that have not ended."""
 
 
 class WaitRequestBody(Struct, frozen=True, forbid_unknown_fields=True):
@@ -122,6 +141,19 @@ class WaitRequestBody(Struct, frozen=True, forbid_unknown_fields=True):
 
     lease: LeaseBody
     waits: Annotated[list[WaitBody], about(minItems=1, maxItems=1000)]
+
+
+class RestartBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """The end of a round: the task is queued with another payload and without records. Not for tasks of jobs."""
+
+    lease: LeaseBody
+    payload: Annotated[Raw, about("The payload of the next round: its arguments.")]
+
+
+class RestartedBody(Struct, frozen=True, kw_only=True):
+    """The task's state: `queued`, or `cancelled` if that was asked for. The attempt has ended, report nothing more."""
+
+    state: StateWord
 
 
 class AnswerBody(Struct, frozen=True, kw_only=True):
@@ -183,6 +215,16 @@ def answered_of(body: WaitedBody) -> Answered:
     )
 
 
+def restart_body(request: RestartRequest) -> RestartBody:
+    """Return the end of a round as JSON carries it."""
+    return RestartBody(lease_body(request.lease), request.payload)
+
+
+def restart_of(body: RestartBody) -> RestartRequest:
+    """Return the end of a round behind its JSON form, or raise `Invalid`."""
+    return RestartRequest(lease=lease_of(body.lease, field="lease"), payload=body.payload)
+
+
 def page_request(lease: Lease, after: int) -> RecordPageRequest:
     """Return the request for a page of records."""
     return RecordPageRequest(lease_body(lease), after)
@@ -191,7 +233,8 @@ def page_request(lease: Lease, after: int) -> RecordPageRequest:
 def _wait_body(wait: Wait) -> WaitBody:
     return WaitBody(
         kind=_WAIT_WORDS[wait.kind], name=wait.name, key=wait.key, reason=wait.reason,
-        correlation=wait.correlation,
+        correlation=wait.correlation, pending=wait.pending,
+        schema=UNSET if wait.schema is None else Raw(wait.schema.encode()),
         delay=None if wait.delay_ms is None else wait.delay_ms / 1000,
         until=None if wait.until is None else convert(moment_of(wait.until), datetime),
     )  # fmt: skip
@@ -203,6 +246,7 @@ def _wait_of(body: WaitBody, *, field: str) -> Wait:
     until: Instant | None = None if body.until is None else to_instant(body.until, field=f"{field}.until")
     return Wait(
         kind=_WAITS[body.kind], name=body.name, key=body.key, reason=body.reason, until=until,
-        correlation=body.correlation,
+        correlation=body.correlation, pending=body.pending,
+        schema=None if body.schema is UNSET else bytes(body.schema).decode("utf-8", "replace"),
         delay_ms=None if body.delay is None else round(body.delay * 1000),
     )  # fmt: skip

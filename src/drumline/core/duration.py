@@ -65,7 +65,7 @@ def _seconds_of(text: str, field: str) -> float:
     iso = _ISO.fullmatch(text.upper())
     if iso:
         return sum(float(part) * scale for part, scale in zip(iso.groups(), _ISO_SECONDS, strict=True) if part)
-    raise Invalid('must be seconds, or a text such as "1h30m" or "PT1H30M"', field=field)
+    raise Invalid('must be seconds, or a text such as "1h30m" (w, d, h, m, s, ms) or "PT1H30M"', field=field)
 
 
 def millis(duration: timedelta) -> int:
@@ -75,7 +75,11 @@ def millis(duration: timedelta) -> int:
 
 def format_duration(duration: timedelta) -> str:
     """Return a duration as people read it, such as `1h30m` or `2.5s`."""
-    rest = millis(duration)
+    return format_millis(millis(duration))
+
+
+def format_millis(rest: int) -> str:
+    """Return milliseconds as people read them."""
     if rest == 0:
         return "0s"
     text = ""

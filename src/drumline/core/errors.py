@@ -5,6 +5,7 @@ DrumlineError
 │   └── KeyReused         an idempotency key came back with another body
 ├── NotFound              no such task, worker, queue, artifact …      → HTTP 404
 ├── Conflict              the task is not in a state for it            → HTTP 409
+│   ├── BlobMissing       a large payload or result is not in the blob store
 │   ├── Fenced            another attempt owns the task now
 │   └── Unreadable        what is sealed cannot be opened
 ├── Unauthorized          no key, or not a valid one                   → HTTP 401
@@ -44,6 +45,9 @@ class Invalid(DrumlineError):
         # A reason such as "must be zero or more" says nothing without its subject.
         return f"{self.field}: {self.message}" if self.field else self.message
 
+    def __repr__(self) -> str:  # what a list of the answers of `submit_many` shows
+        return f"{type(self).__name__}({str(self)!r})"
+
 
 class KeyReused(Invalid):
     """The idempotency key belongs to an earlier submission with a different body."""
@@ -61,6 +65,10 @@ class Conflict(DrumlineError):
     """The thing exists but is not in a state that allows the act."""
 
     code = "conflict"
+
+
+class BlobMissing(Conflict):
+    """A blob is not in the blob store, was changed there, or no blob store is set; the message names it."""
 
 
 class Fenced(Conflict):

@@ -43,6 +43,7 @@ _TYPE_OF: Final = {
     Act.FAIL: TASK_FAILED,
     Act.SNOOZE: "drumline.task.snoozed",
     Act.PARK: "drumline.task.parked",
+    Act.RESTART: "drumline.task.restarted",
     Act.WAKE: "drumline.task.woken",
     Act.RELEASE: "drumline.task.released",
     Act.REAP: "drumline.task.reaped",
@@ -240,6 +241,11 @@ def worker_opened(session: SessionId, spec: SessionSpec) -> Fact:
 def worker_draining(session: SessionId, spec: SessionSpec) -> Fact:
     """A worker was asked to finish what it holds and leave."""
     return _worker("draining", session, spec, {})
+
+
+def worker_undrained(session: SessionId, spec: SessionSpec) -> Fact:
+    """The draining of a worker was undone: it takes tasks again."""
+    return _worker("undrained", session, spec, {})
 
 
 def worker_closed(session: SessionId, spec: SessionSpec) -> Fact:

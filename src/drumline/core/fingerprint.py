@@ -1,8 +1,9 @@
 """The fingerprint of an error: the same for the same cause, whatever order, user or host it struck.
 
 What differs from one failure to the next (numbers, ids, times, addresses, paths, quoted texts) is folded away; what is
-left of the message, with the error's class and the innermost frame of the user's own code, is the cause. Line numbers
-do not count: a new version moves them.
+left of the message, with the error's class and the innermost frame of the user's own code, is the cause. Where the
+traceback shows the statement that wrote the message, the statement counts in its place. Of errors that led to others,
+the first counts, too. Line numbers do not count: a new version moves them.
 """
 
 import re
@@ -12,6 +13,8 @@ from typing import Final
 from msgspec import Struct
 
 from drumline.core.outcome import ErrorInfo
+from drumline.core.raise_site import FILE, Raised, chain_of, raise_site
+from drumline.core.shorten import shorten
 
 LENGTH: Final = 12
 """Hex digits of a fingerprint."""
@@ -20,6 +23,8 @@ LONGEST_SHOWN: Final = 300
 _HEAD: Final = 700
 _TAIL: Final = 300
 """What is read of a long message: its beginning, and its end, where programs say what went wrong."""
+_LONGEST_TRACEBACK: Final = 8000
+"""What is read of a traceback: as much as an event has of it, so that event and dead letter have one fingerprint."""
 _MOST_FRAMES: Final = 100
 _LONGEST_WORD: Final = 64
 
@@ -67,7 +72,6 @@ _TELLING = re.compile(
 """What stands before a number that tells one cause from another."""
 _MOST_TELLING_DIGITS: Final = 5
 _FINGERPRINT = re.compile(rf"[0-9a-f]{{{LENGTH}}}")
-_FILE: Final = 'File "'
 _FRAME = re.compile(r'File "([^"\n]{1,1000})", line [0-9]+, in (\S{1,200})')
 _SLASH = re.compile(r"[/\\]")
 _LIBRARY = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python[0-9.]+[/\\]|^<frozen ")
@@ -82,13 +86,27 @@ class Fingerprint(Struct, frozen=True):
 
 def fingerprint(error: ErrorInfo) -> Fingerprint:
     """Return the fingerprint of an error. Never raises, and takes no longer for one text than for another."""
-    message = fold(error.message, quotes=not _names_code(error))
-    parts = (error.kind, message, innermost_frame(error.traceback))
+    short = ErrorInfo(error.kind, error.message, shorten(error.traceback, _LONGEST_TRACEBACK))
+    last, first = chain_of(short)
+    message, parts = _told(last)
+    if first is not None:
+        began, more = _told(first)
+        parts += more
+        message = f"{message}, caused by {first.kind}: {began}" if began else f"{message}, caused by {first.kind}"
     digest = sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
     return Fingerprint(digest[:LENGTH], message[:LONGEST_SHOWN])
 
 
-def _names_code(error: ErrorInfo) -> bool:
+def _told(raised: Raised) -> tuple[str, tuple[str, ...]]:
+    """Return the message of an error without what varies, and what tells the error from others."""
+    frame = innermost_frame(raised.traceback)
+    if site := raise_site(raised):
+        return site.template, (raised.kind, site.code, frame)
+    message = fold(raised.message, quotes=not _names_code(raised))
+    return message, (raised.kind, message, frame)
+
+
+def _names_code(error: Raised) -> bool:
     return error.kind in _NAMES_CODE or (error.kind == "KeyError" and _KEY.fullmatch(error.message) is not None)
 
 
@@ -114,7 +132,7 @@ def innermost_frame(traceback: str) -> str:
     last = ""
     place = len(traceback)
     for _ in range(_MOST_FRAMES):
-        place = traceback.rfind(_FILE, 0, place)
+        place = traceback.rfind(FILE, 0, place)
         if place < 0:
             break
         if found := _FRAME.match(traceback, place):

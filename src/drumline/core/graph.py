@@ -119,7 +119,7 @@ def _path(needs: Needs[str], ends: dict[str, float]) -> tuple[str, ...]:
     Of those that ended at the same time the one furthest on: what took no time belongs to the way.
     """
     path: list[str] = []
-    candidates: Iterable[str] = reversed(ends.keys())
+    candidates: Sequence[str] = tuple(reversed(ends))
     while candidates:
         key = max(candidates, key=ends.__getitem__)
         path.append(key)

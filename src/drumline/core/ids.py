@@ -55,7 +55,8 @@ class IdSource:
     @open.setter  # noqa: A003
     def open(self, slots: OpenSlots) -> None:
         self._open = slots
-        if self._slot not in slots:
+        # A slot may be another shard's by now, which takes ids from a time on; the clock may stand still, or be behind.
+        if self._slot not in slots or slots.since.get(self._slot, 0) > self._last_ms:
             self._counter = 1 << _COUNTER_BITS  # the next id begins anew, in one of these
 
     def next(self, slot: int | None = None) -> TaskId:

@@ -26,6 +26,7 @@ from drumline.core.field_schema import (
 )
 from drumline.core.firing_policy import JobSchedule
 from drumline.core.ids import JobId, TaskId
+from drumline.core.mapping import NodeItems
 from drumline.core.names import LONGEST_NAME, LONGEST_TAG, MOST_TAGS
 from drumline.core.references import LONGEST_KEY
 from drumline.core.retry import DEFAULT_BACKOFF, DEFAULT_RETRIES, RETRIES_SCHEMA, Backoff, backoff_note
@@ -252,6 +253,8 @@ class NodeView(Struct, frozen=True, kw_only=True):
     """Why it failed or was skipped."""
     cause: str | None = None
     """The key of the task whose failure it was skipped for, however far up."""
+    items: NodeItems | None = None
+    """How far it is, if it is a map that has begun."""
 
     def status(self, now: Instant) -> Status:
         """Return the public status at `now`."""

@@ -59,6 +59,8 @@ def follow(ended: Mapping[TaskId, State], waiting: Mapping[TaskId, Waiting]) -> 
 
     Each is looked at after those it needs, so it does not matter in which order they come.
     """
+    if not may_skip(ended, waiting):
+        return _follow_completed(ended, waiting)
     following = Following([], {}, {})
     inner = {task: [parent for parent in wait.parents if parent in waiting] for task, wait in waiting.items()}
     for task in (task for layer in layers(inner) for task in layer):
@@ -75,6 +77,20 @@ def follow(ended: Mapping[TaskId, State], waiting: Mapping[TaskId, Waiting]) -> 
             following.skipped[task] = Skip(None, done[-1])
         elif counts[0]:
             following.counted[task] = counts
+        else:
+            following.released.append(task)
+    return following
+
+
+def _follow_completed(ended: Mapping[TaskId, State], waiting: Mapping[TaskId, Waiting]) -> Following:
+    """Do as `follow` where no task can be skipped: then nothing hangs on what is released, and counting is enough."""
+    following = Following([], {}, {})
+    for task, wait in waiting.items():
+        done = len([parent for parent in wait.parents if parent in ended])
+        if not done:
+            continue
+        if pending := wait.pending - done:
+            following.counted[task] = (pending, wait.bad)
         else:
             following.released.append(task)
     return following

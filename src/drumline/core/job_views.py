@@ -7,6 +7,7 @@ from drumline.core.attempt import JobAttempt
 from drumline.core.clock import Instant
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobCounts, JobStatus, JobView, NodeView, RunIf
+from drumline.core.mapping import NodeItems
 from drumline.core.retry import DEFAULT_BACKOFF, DEFAULT_RETRIES, Backoff
 from drumline.core.state import Status
 from drumline.core.task import NotifyTarget
@@ -57,6 +58,8 @@ class PublicNode(View, Generic[Time], frozen=True, kw_only=True):
     """Why it failed or was skipped."""
     cause: str | None = None
     """The key of the task whose failure it was skipped for, however far up."""
+    items: NodeItems | None = None
+    """How far it is, if it is a map that has begun: of how many items the tasks have ended, of how many not well."""
 
 
 class PublicJobAttempt(PublicExecution[Time], Generic[Time], frozen=True, kw_only=True):
@@ -112,6 +115,7 @@ def show_node(
         finished_at=None if node.finished_at is None else time(node.finished_at),
         reason=node.reason,
         cause=node.cause,
+        items=node.items,
         **other,
     )
 

@@ -50,6 +50,10 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Records of one durable task."""
     record_bytes: int = 16 * 1024 * 1024
     """Bytes of all records of one durable task."""
+    lanes: int = 1_000_000
+    """Combinations of tenant, queue, task name and priority that one database gets. Those that exist go on."""
+    tenant_lanes: int = 100_000
+    """How many of `lanes` each tenant other than `default` gets, so that none uses them up."""
     page: int = 1000
     """Items in one page of a list."""
 

@@ -4,7 +4,9 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote
 
-PAGES: Final = MappingProxyType({"task": "tasks", "job": "jobs", "schedule": "schedules", "bulk": "bulk"})
+PAGES: Final = MappingProxyType(
+    {"task": "tasks", "job": "jobs", "schedule": "schedules", "bulk": "bulk", "alert": "alerts"}
+)
 """The page that shows the subject of an event, by the event's noun."""
 INTERFACE: Final = "/ui"
 """Where the interface is below the address of a server."""

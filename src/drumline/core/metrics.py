@@ -155,6 +155,20 @@ class Metrics:
         self.fenced = Counter(
             "drumline_settlements_fenced_total", "Reports of attempts that did not hold their task any more."
         )
+        self.records = Counter(
+            "drumline_records_total",
+            "Records of durable tasks that workers asked for: written, or there already, by their status.",
+            ("status",),
+        )
+        self.records.begin(("done",), ("failed",), ("tried",))
+        self.waits = Counter(
+            "drumline_waits_total", "Waits of attempts of durable tasks: answered, or the attempt parked.", ("outcome",)
+        )
+        self.waits.begin(("answered",), ("parked",))
+        self.signals = Counter(
+            "drumline_signals_total", "Signals that were accepted: new ones, and ones that were sent again.", ("kind",)
+        )
+        self.signals.begin(("new",), ("repeated",))
         self.batch = Histogram(
             "drumline_batch_items", "Items that went to a backend together.", ("batch",), bounds=ITEMS
         )
@@ -210,6 +224,11 @@ class Metrics:
         self.sessions = Gauge("drumline_sessions", "Workers that have a session.")
         self.session_slots = Gauge("drumline_session_slots", "Tasks that all workers can run at once.")
         self.dead_letters = Gauge("drumline_dead_letters", "Unresolved dead letters, up to 10,000.")
+        self.waiting_tasks = Gauge(
+            "drumline_waiting_tasks",
+            "Durable tasks that are not due, by the kind of what they wait for; up to 100,000 waits are looked at.",
+            ("kind",),
+        )
         self.outbox_rows = Gauge(
             "drumline_outbox_rows", "Rows of the log of changes that a consumer has not passed on.", ("consumer",)
         )
@@ -220,6 +239,9 @@ class Metrics:
 
     def _make_process(self) -> None:
         """Make what belongs to the process, whatever shards it works for."""
+        self.alerts_firing = Gauge(
+            "drumline_alerts_firing", "Alerts that fire, of all tenants, by severity; set by schedulers.", ("severity",)
+        )
         self.http = Histogram(
             "drumline_http_request_seconds",
             "Requests to the API, by what was asked for.",

@@ -1,5 +1,6 @@
 """Problem replies of the HTTP API (RFC 9457): the API writes them, clients turn them back into errors."""
 
+import re
 from typing import Final
 
 import msgspec
@@ -22,6 +23,7 @@ from drumline.core.errors import (
 )
 from drumline.core.views import View
 
+_TAG: Final = re.compile(r"<[^>]*>?")
 _BY_CODE: Final[dict[str, type[DrumlineError]]] = {
     error.code: error
     for error in (
@@ -76,5 +78,7 @@ def error_of(status: int, body: bytes) -> DrumlineError:
         problem = msgspec.json.decode(body, type=Problem)
     except msgspec.DecodeError:
         text = body[:200].decode(errors="replace").strip()
+        if text.startswith("<"):
+            text = f"a web page ({' '.join(_TAG.sub(' ', text).split())}); check the address, and any proxy before it"
         problem = Problem(detail=f"the server answered {status}: {text}" if text else "")
     return msgspec.structs.replace(problem, status=status).error()

@@ -24,7 +24,7 @@ from drumline.core.outcome import ErrorInfo, Failed, Outcome, Released, Snoozed,
 from drumline.core.problem import Problem
 from drumline.core.record_body import RecordPageBody, page_body, page_of
 from drumline.core.retry import DEFAULT_BACKOFF, Backoff
-from drumline.core.session import BeatReply, SessionSpec, TaskType
+from drumline.core.session import MOST_CORES, MOST_MEMORY, NO_USAGE, BeatReply, SessionSpec, TaskType, Usage
 from drumline.core.state import State
 from drumline.core.task import DEFAULT_OPTIONS, DEFAULT_TENANT, ClaimedTask, TaskOptions
 from drumline.core.views import (
@@ -85,7 +85,9 @@ class OpenBody(View, frozen=True, kw_only=True):
     `wants_nonce` pieces of logs should have the nonce of their lease; servers that do not say so refuse the field.
     With `tells_stops` the server can be asked which attempts should stop. With `answers_partly` reports and pieces of
     logs may be sent with `partial`; servers that do not say so refuse the field. With `keeps_records` the server keeps
-    records of durable tasks.
+    records of durable tasks, and with `has_rounds` it can begin new rounds of them. With `undoes_drains` a worker that
+    was asked to drain should leave by `leave`, which tells whether it still should. With `wants_usage` heartbeats
+    should have `usage`; servers that do not say so refuse the field.
     """
 
     session: WorkerIdText
@@ -96,6 +98,9 @@ class OpenBody(View, frozen=True, kw_only=True):
     tells_stops: bool = False
     answers_partly: bool = False
     keeps_records: bool = False
+    has_rounds: bool = False
+    undoes_drains: bool = False
+    wants_usage: bool = False
 
 
 class ClaimRequestBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -162,10 +167,27 @@ class RevealBody(View, frozen=True, kw_only=True):
         return "RevealBody(***)"
 
 
-class BeatRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """Every lease that the worker believes it holds: from the claim's answer until its settlement is answered."""
+class UsageBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What the worker uses now, for people. What it cannot measure is left out."""
+
+    memory: Annotated[
+        Annotated[int, Meta(ge=0, le=MOST_MEMORY)] | None,
+        Meta(description="Bytes that its process and child processes have resident."),
+    ] = None
+    cpu: Annotated[
+        Annotated[float, Meta(ge=0, le=MOST_CORES)] | None,
+        Meta(description="Processor time since the last heartbeat, as a share of one core: 1.5 is 1.5 cores."),
+    ] = None
+
+
+class BeatRequest(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Every lease that the worker believes it holds: from the claim's answer until its settlement is answered.
+
+    `usage` is shown until the next heartbeat; one without it says that it is not known.
+    """
 
     held: list[LeaseBody] = []
+    usage: UsageBody | None = None
 
 
 class StopsRequest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -208,6 +230,12 @@ class BeatBody(View, frozen=True, kw_only=True):
     should_drain: bool = False
     config: int = 0
     """The version of the runtime configuration; when it rises, look at `/api/v1/worker/config`."""
+
+
+class LeaveBody(View, frozen=True, kw_only=True):
+    """Whether the session is closed now; if not, the worker is not asked to drain any more and works on."""
+
+    has_left: bool
 
 
 class SucceededReport(Struct, frozen=True, tag="succeeded", tag_field="outcome", forbid_unknown_fields=True):
@@ -442,6 +470,16 @@ def progress_report(note: ProgressNote) -> ProgressReport:
 def state_of(word: str) -> State | None:
     """Return the state of a name; None if this version does not know it."""
     return _STATES.get(word)
+
+
+def usage_of(body: UsageBody | None) -> Usage:
+    """Return what a worker says that it uses."""
+    return NO_USAGE if body is None else Usage(memory=body.memory, cpu=body.cpu)
+
+
+def usage_body(usage: Usage) -> UsageBody | None:
+    """Return what a worker uses as JSON carries it; None if nothing is known."""
+    return None if usage == NO_USAGE else UsageBody(memory=usage.memory, cpu=usage.cpu)
 
 
 def beat_reply(body: BeatBody) -> BeatReply:

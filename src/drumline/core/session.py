@@ -1,7 +1,7 @@
 """A live worker's registration, and what it says while it lives."""
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated
+from typing import Annotated, Final
 
 from msgspec import Struct
 
@@ -14,6 +14,9 @@ from drumline.core.task_type import TypeDefaults
 SESSION_TTL = 15.0
 """Seconds without a beat after which a session is taken for dead."""
 BEAT_EVERY = 5.0
+MOST_MEMORY: Final = 1 << 50
+"""Bytes that a worker may say it uses, and cores: what is more is a mistake."""
+MOST_CORES: Final = 100_000
 
 
 class TaskType(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -57,6 +60,18 @@ class SessionSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return tenant is None or self.tenant in {None, tenant}
 
 
+class Usage(Struct, frozen=True, kw_only=True, gc=False):
+    """Memory and processor time that the process of a worker and its child processes use; None where not known."""
+
+    memory: int | None = None
+    """Bytes that are resident. Pages that processes share are counted for each."""
+    cpu: float | None = None
+    """Processor time between the last two heartbeats, as a share of one core: 1.5 is one and a half cores."""
+
+
+NO_USAGE: Final = Usage()
+
+
 class Beat(Struct, frozen=True, kw_only=True):
     """A sign of life: the session, and every lease it believes it holds.
 
@@ -65,6 +80,7 @@ class Beat(Struct, frozen=True, kw_only=True):
 
     session: SessionId
     held: tuple[Lease, ...] = ()
+    usage: Usage = NO_USAGE
 
 
 class BeatReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -101,6 +117,8 @@ class SessionView(Struct, frozen=True, kw_only=True):
     held: int
     should_drain: bool = False
     closed_at: Instant | None = None
+    usage: Usage = NO_USAGE
+    """What its last heartbeat said; it stays when the worker has left."""
 
 
 class Served(Struct, frozen=True):

@@ -1,5 +1,6 @@
 """The map of shards: which database has which slots, and had them before."""
 
+from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
@@ -43,6 +44,13 @@ class ShardMap(Struct, frozen=True):
         """Return the present entry of a slot: who takes new work."""
         return self.history(slot)[-1]
 
+    def entries(self) -> list[SlotEntry]:
+        """Return the present entries of all slots, by their numbers."""
+        entries = [*_FIRST] * SLOTS
+        for slot, history in self.histories.items():
+            entries[slot] = history[-1]
+        return entries
+
     def holder(self, id: str) -> str:
         """Return the shard that holds what has this id, if anybody does."""
         history = self.histories.get(slot_of(id))
@@ -62,7 +70,7 @@ class ShardMap(Struct, frozen=True):
         """Return the slots in which a shard takes new work."""
         if not self.histories and shard == DIRECTORY:
             return OpenSlots()
-        entries = {slot: entry for slot in range(SLOTS) if (entry := self.entry(slot)).shard == shard}
+        entries = {slot: entry for slot, entry in enumerate(self.entries()) if entry.shard == shard}
         return OpenSlots(
             tuple(entries),
             {slot: entry.version for slot, entry in entries.items() if entry.version},
@@ -71,8 +79,6 @@ class ShardMap(Struct, frozen=True):
 
     def counts(self) -> dict[str, int]:
         """Return how many slots each shard has, of those that have any."""
-        counts: dict[str, int] = {}
-        for slot in range(SLOTS):
-            name = self.entry(slot).shard
-            counts[name] = counts.get(name, 0) + 1
-        return counts
+        counts = Counter(history[-1].shard for history in self.histories.values())
+        counts[DIRECTORY] += SLOTS - len(self.histories)
+        return {name: count for name, count in counts.items() if count}

@@ -54,3 +54,8 @@ def slot_of(id: str) -> int:
 def slot_of_key(tenant: str, key: str) -> int:
     """Return the slot of what has a name of its own in a tenant: an idempotency key, or a schedule's name."""
     return crc32(f"{tenant}\0{key}".encode("utf-8", "surrogatepass")) % SLOTS
+
+
+def slot_of_signal(tenant: str, name: str, key: str) -> int:
+    """Return the slot of the signals that have a name and a key to correlate by."""
+    return slot_of_key(tenant, f"{name}\0{key}")

@@ -2,7 +2,7 @@
 
     blocked ──unblock──▶ queued ──claim──▶ running ──complete──▶ completed
                            ▲                 │ │ └──fail──▶ failed
-                           └── back_off, snooze, park, release, reap
+                           └── back_off, snooze, park, restart, release, reap
 
 The stores' guards, the all-pairs conformance test and the diagram in the docs are made from `TRANSITIONS`; no other
 module compares states to decide what may happen.
@@ -41,6 +41,7 @@ class Act(StrEnum):
     FAIL = "fail"  # its attempt failed for good
     SNOOZE = "snooze"  # its attempt asked to be run later, without counting
     PARK = "park"  # its attempt waits for a time or a signal: it ends, without counting
+    RESTART = "restart"  # its attempt ends a round: it runs from the start, with another payload and no records
     WAKE = "wake"  # something that it waits for has come: it is due
     RELEASE = "release"  # its worker gives it back unfinished, without counting
     REAP = "reap"  # its worker died
@@ -68,6 +69,7 @@ TRANSITIONS: Final[Mapping[tuple[State, Act], State]] = MappingProxyType(
         (State.RUNNING, Act.FAIL): State.FAILED,
         (State.RUNNING, Act.SNOOZE): State.QUEUED,
         (State.RUNNING, Act.PARK): State.QUEUED,
+        (State.RUNNING, Act.RESTART): State.QUEUED,
         (State.RUNNING, Act.RELEASE): State.QUEUED,
         (State.RUNNING, Act.REAP): State.QUEUED,
         (State.RUNNING, Act.STOP): State.CANCELLED,
@@ -86,10 +88,12 @@ TRANSITIONS: Final[Mapping[tuple[State, Act], State]] = MappingProxyType(
 TERMINAL: Final = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED, State.SKIPPED})
 LIVE: Final = frozenset(State) - TERMINAL
 
-SETTLING: Final = frozenset({Act.COMPLETE, Act.BACK_OFF, Act.FAIL, Act.SNOOZE, Act.PARK, Act.RELEASE, Act.STOP})
+SETTLING: Final = frozenset(
+    {Act.COMPLETE, Act.BACK_OFF, Act.FAIL, Act.SNOOZE, Act.PARK, Act.RESTART, Act.RELEASE, Act.STOP}
+)
 """The acts that end an attempt, and carry its lease."""
 
-CANCELLABLE_BY_FLAG: Final = frozenset({Act.BACK_OFF, Act.SNOOZE, Act.PARK, Act.RELEASE, Act.REAP})
+CANCELLABLE_BY_FLAG: Final = frozenset({Act.BACK_OFF, Act.SNOOZE, Act.PARK, Act.RESTART, Act.RELEASE, Act.REAP})
 """The acts that would queue a task again; if its cancellation was asked for, they end it as cancelled instead."""
 
 UNCOUNTED: Final = frozenset({Act.SNOOZE, Act.PARK, Act.RELEASE})

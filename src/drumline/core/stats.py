@@ -4,6 +4,7 @@ They are counted from the log of what changed, so that no list of tasks is ever 
 is a level and no flow: adding up what comes and goes would drift. It is sampled now and then, and its mean is kept.
 """
 
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import Final
 
@@ -60,6 +61,28 @@ class Stat(Struct, frozen=True, kw_only=True):
     duration: int = 0
     """The class of the duration: its place in `BOUNDS`."""
     count: int
+
+
+class DurationCount(Struct, frozen=True, kw_only=True):
+    """How often waiting or running of tasks of one name took as long as a class of durations says."""
+
+    name: str
+    measure: Measure
+    """`WAIT` or `RUN`."""
+    duration: int
+    count: int
+
+
+class UsualDurations(Struct, frozen=True, kw_only=True):
+    """How long tasks of one name wait and run, in seconds as exact as the classes of durations are."""
+
+    name: str
+    runs: int
+    """How many executions that is of."""
+    wait_p50: float | None
+    wait_p95: float | None
+    run_p50: float | None
+    run_p95: float | None
 
 
 class Figure(Struct, frozen=True, kw_only=True):
@@ -141,6 +164,26 @@ def _one(at: Instant, counts: dict[tuple[Measure, int], int], depth: float | Non
         run_p50=quantile(runs, 0.50),
         run_p95=quantile(runs, 0.95),
         depth=depth,
+    )
+
+
+def usual_durations(names: Sequence[str], counts: Iterable[DurationCount]) -> list[UsualDurations]:
+    """Return how long tasks of each name usually wait and run."""
+    found: dict[tuple[str, Measure], dict[int, int]] = {}
+    for each in counts:
+        classes = found.setdefault((each.name, each.measure), {})
+        classes[each.duration] = classes.get(each.duration, 0) + each.count
+    return [_usual(name, found.get((name, Measure.WAIT), {}), found.get((name, Measure.RUN), {})) for name in names]
+
+
+def _usual(name: str, waits: dict[int, int], runs: dict[int, int]) -> UsualDurations:
+    return UsualDurations(
+        name=name,
+        runs=sum(runs.values()),
+        wait_p50=quantile(waits, 0.50),
+        wait_p95=quantile(waits, 0.95),
+        run_p50=quantile(runs, 0.50),
+        run_p95=quantile(runs, 0.95),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
+from drumline.core.blob import SPACE, without_space
 from drumline.core.clock import Instant, to_instant
 from drumline.core.codec import check_bounds, decode, encode, encode_canonical, read_json
 from drumline.core.collapse import TIMED, Collapse, CollapseRule, accept_collapse, collapse_key
@@ -180,6 +181,10 @@ class TaskOptions(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     """When it is cancelled if it has not started."""
     collapse: Collapse | None = None
     """How it was submitted, if others may have collapsed into it."""
+    forked_from: TaskId | None = None
+    """The task whose records it began with."""
+    parent: TaskId | None = None
+    """The task that started it and may wait for it, if one did."""
 
 
 DEFAULT_OPTIONS = TaskOptions()
@@ -275,6 +280,12 @@ class TaskView(Struct, frozen=True, kw_only=True):
     payload: Raw | None = None
     result: Raw | None = None
     error: ErrorInfo | None = None
+    is_parked: bool = False
+    """Whether it is queued and its last attempt has ended to wait for something."""
+
+    def is_waiting(self, now: Instant) -> bool:
+        """Tell whether a durable task waits for a time, a signal or a person, and is not due."""
+        return self.is_parked and (self.due_at is None or self.due_at > now)
 
     def status(self, now: Instant) -> Status:
         """Return the public status at `now`."""
@@ -290,7 +301,7 @@ def placing_key(request: TaskRequest) -> str | None:
     """Return the key whose slot the task of a request has: two submissions of it meet in one database."""
     if request.collapse is not None:
         return collapse_key(request.name, bytes(request.payload), request.collapse)
-    return key_of(request)
+    return request.idempotency_key if request.idempotency_key is not None else request.idempotency_key_alias
 
 
 def accept(  # noqa: PLR0913 - one call for each task of a list, for which a struct of them would be made
@@ -313,7 +324,7 @@ def accept(  # noqa: PLR0913 - one call for each task of a list, for which a str
     is_plain = _is_plain(request)
     if not is_plain:
         _check_words(request)
-    payload = bytes(request.payload)
+    payload = given if (given := bytes(request.payload))[:1] > SPACE else without_space(given)
     check_bounds(payload, field="payload", largest=limits.payload, deepest=limits.nesting)
     if rules.check is None or not rules.check.check(payload) or request.name == HTTP:
         value = read_json(payload, field="payload")

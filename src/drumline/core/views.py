@@ -66,6 +66,10 @@ class PublicTask(View, Generic[Time], frozen=True, kw_only=True):
     """When it is cancelled if it has not started."""
     collapse: Collapse | None = None
     """How it was submitted, if others may have collapsed into it."""
+    is_waiting: bool = False
+    """Whether it is a durable task that waits for a time, a signal or a person: people are shown WAITING."""
+    forked_from: Annotated[TaskId, UUID_FORMAT] | None = None
+    """The task whose records it began with, if it is a fork."""
     worker: WorkerIdText | None = None
     cancel_requested: bool = False
     progress: Progress | UnsetType | None = UNSET
@@ -76,6 +80,8 @@ class PublicTask(View, Generic[Time], frozen=True, kw_only=True):
     schedule_id: Annotated[ScheduleId, UUID_FORMAT] | None = None
     fire_time: Time | None = None
     """The fire time of the schedule that made it, if one did."""
+    parent_id: Annotated[TaskId, UUID_FORMAT] | None = None
+    """The task that started it with `ctx.call`, `ctx.map`, `ctx.gather` or `ctx.first`, if one did."""
     shard: str | UnsetType | None = UNSET
     """The shard that holds it. Only where there are several, for keys with `shards:read`, and left out of lists."""
     result: Raw | UnsetType = UNSET
@@ -90,8 +96,8 @@ class PublicExecution(View, Generic[Time], frozen=True, kw_only=True):
     epoch: int
     """Rises with each execution of the task; `attempt` counts those that matter for retries."""
     outcome: OutcomeWord
-    """`running`, `completed`, `failed`, `cancelled`, `skipped`, `retried`, `snoozed`, `parked`, `released` or
-    `crashed`."""
+    """`running`, `completed`, `failed`, `cancelled`, `skipped`, `retried`, `snoozed`, `parked`, `restarted`,
+    `released` or `crashed`."""
     worker: WorkerIdText | None = None
     started_at: Time | None = None
     """None if it ended without having begun: a task that was skipped, or cancelled while it waited."""
@@ -162,9 +168,12 @@ def show_task(
         limit_key=options.limit_key,
         expires_at=when(options.expires_at),
         collapse=options.collapse,
+        is_waiting=view.is_waiting(now),
+        forked_from=options.forked_from,
         worker=None if view.worker is None else session_text(view.worker),
         cancel_requested=view.cancel_requested,
         job_id=options.job,
+        parent_id=options.parent,
         key=options.key,
         schedule_id=options.schedule,
         fire_time=when(options.fire_time),

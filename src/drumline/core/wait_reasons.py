@@ -5,7 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from drumline.core.clock import Instant, moment_of
-from drumline.core.durable import WaitKind, WaitView
+from drumline.core.durable import CHILD_KINDS, WaitKind, WaitView
 from drumline.core.flow import FlowLimit, LimitUse, Use, free_at, room_in
 from drumline.core.session import SessionView
 from drumline.core.state import TERMINAL, State
@@ -135,11 +135,21 @@ def _wait(wait: WaitView) -> WaitReason:
     texts = {
         WaitKind.SLEEP: f"it sleeps ({wait.name!r}{of})",
         WaitKind.SIGNAL: f"it waits for the signal {wait.name!r}{of}",
+        **dict.fromkeys(CHILD_KINDS, f"it waits for {_children(wait)}{of}"),
         WaitKind.RETRY: f"its step {wait.name!r}{of} failed, and is tried again",
         WaitKind.PERSON: f"it waits for a person who runs code that can read it, and reschedules it: {wait.reason}",
     }
     text = f"{texts[wait.kind]}, since {moment_of(wait.since)}"
-    return WaitReason(cause=Cause.WAITING, text=text, until=wait.until)
+    return WaitReason(cause=Cause.WAITING, text=text, until=wait.until, count=wait.pending, names=tuple(wait.children))
+
+
+def _children(wait: WaitView) -> str:
+    """Return what is said of the children that a task waits for."""
+    count = wait.pending or 0
+    some = f"{count:,} children" if count != 1 else "the child"
+    first = "the first of " if wait.kind is WaitKind.FIRST else ""
+    named = f" ({', '.join(wait.children)}{', …' if count > len(wait.children) else ''})" if wait.children else ""
+    return f"{first}{some} of {wait.name!r}{named}"
 
 
 def _pause(task: TaskView, around: Surroundings) -> list[WaitReason]:

@@ -107,8 +107,16 @@ def zone_of(name: str) -> Zone:
         return Zone(name, ZoneInfo(name))
     except (KeyError, ValueError, OSError) as error:  # not there; not a key at all; a folder of zones
         known = _zone_names()
-        near = suggestion(name, known) if known else "; this machine knows none at all: pip install tzdata"
+        near = _hint(name, known) if known else "; this machine knows none at all: pip install tzdata"
         raise Invalid(f"{name!r} is not a time zone such as Europe/Berlin{near}", field="timezone") from error
+
+
+def _hint(name: str, known: frozenset[str]) -> str:
+    """Return the nearest zone of a place; short names such as EST are seldom what was meant."""
+    near = suggestion(name, [each for each in known if "/" in each])
+    if not near and name.isupper() and "/" not in name:
+        return "; abbreviations do not name one: give a region and a city"
+    return near
 
 
 @cache

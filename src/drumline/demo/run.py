@@ -36,6 +36,8 @@ WORKERS: Final = (
 )
 """The workers: label, queues, and how many tasks at once. The back office has more to do than it can."""
 GRACE: Final = 2.0
+RECEIVER_PORT = 18_080
+"""Where webhooks are received if nothing else is there: subscriptions of a demo that is started again stay right."""
 ANSWER_SECONDS = 5.0
 _OK = b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"
 _BROKEN = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 15\r\nConnection: close\r\n\r\nout for lunch.\n"
@@ -157,7 +159,10 @@ async def _unless(stop: asyncio.Event, doing: "asyncio.Task[None]") -> bool:
 @asynccontextmanager
 async def receiving() -> AsyncIterator[str]:
     """Receive webhooks on this machine while inside, and give the address; the path /broken answers with an error."""
-    server = await asyncio.start_server(_answer, "127.0.0.1", 0)
+    try:
+        server = await asyncio.start_server(_answer, "127.0.0.1", RECEIVER_PORT)
+    except OSError:  # another demo has it
+        server = await asyncio.start_server(_answer, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     async with server:
         yield f"http://127.0.0.1:{port}"

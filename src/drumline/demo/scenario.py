@@ -35,6 +35,7 @@ def opening(seed: int, receiver: str) -> list[Request]:
         Request(method="PUT", path="/limits/reports", body={"queue": "reports", "max_concurrent": 3}),
         Request(method="PUT", path="/limits/payment-provider", body={"task": "shop.charge", "rate": "20/1s"}),
         *_watchers(receiver),
+        *_alerts(),
         *_keys(),
         Request(method="PUT", path="/secrets/payment-token", body={"value": f"made up for the demo {seed}"}),
         Request(method="PUT", path="/secrets/warehouse-password", body={"value": f"nothing opens with this {seed}"}),
@@ -198,9 +199,37 @@ def _watchers(receiver: str) -> list[Request]:
         ),
         Request(
             path="/subscriptions",
-            body={"name": "old chat", "events": ["drumline.job.*"], "webhook": f"{receiver}/broken"},
+            body={"name": "incidents", "events": ["drumline.alert.*"], "webhook": f"{receiver}/incidents"},
+        ),
+        Request(
+            path="/subscriptions",
+            body={"name": "old chat", "events": ["drumline.job.failed"], "webhook": f"{receiver}/broken"},
         ),
     ]
+
+
+def _alerts() -> list[Request]:
+    """Return alerts of which some fire, and objectives of which one is missed."""
+    return [
+        *(
+            Request(path="/alerts", body=body)
+            for body in (
+                {"name": "reindexing fails", "measure": "failure_rate", "threshold": "10%", "task": "search.reindex",
+                 "window": "15m", "severity": "critical", "note": "Look at the search cluster first."},
+                {"name": "newsletter waits", "measure": "oldest_wait", "threshold": "1m", "queue": "newsletter",
+                 "severity": "warning", "note": "The queue is paused on purpose now and then."},
+                {"name": "orders wait", "measure": "wait_p95", "threshold": "30s", "queue": "orders", "window": "10m"},
+                {"name": "digest is late", "measure": "late_schedule", "threshold": "10m", "schedule": "weekly digest"},
+            )
+        ),
+        Request(path="/slos", body={"name": "parcels are shipped", "task": "shop.ship", "target": 0.99}),
+        Request(
+            path="/slos",
+            body={"name": "charges start in time", "task": "shop.charge", "objective": "start", "within": "5s",
+                  "target": 0.95, "period": "7d"},
+        ),
+        Request(path="/slos", body={"name": "receipts are sent", "task": "mail.receipt", "target": 0.95}),
+    ]  # fmt: skip
 
 
 def _keys() -> list[Request]:

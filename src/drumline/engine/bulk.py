@@ -28,6 +28,7 @@ from drumline.core.limits import Limits
 from drumline.core.names import LONGEST_NAME, LONGEST_TAG, check_key, check_name, check_queue, check_text
 from drumline.core.state import Status
 from drumline.engine.control import TaskControl
+from drumline.engine.filtering import TaskFilters, narrowed_by
 from drumline.engine.read_model_notes import ReadModelNotes
 from drumline.ports.bulk import Advanced, too_many
 from drumline.ports.dead_letters import DeadLetterFilter, Mark
@@ -40,6 +41,9 @@ PAGE: Final = 1000
 """Tasks looked at in one go while they are chosen."""
 NOT_ENDED: Final = frozenset({Status.PENDING, Status.QUEUED, Status.PROCESSING})
 WAITING: Final = frozenset({Status.PENDING, Status.QUEUED})
+ENDED_BADLY: Final = frozenset({Status.FAILED, Status.CANCELLED, Status.SKIPPED})
+MOST_SEARCHES: Final = 50
+"""Searches, each of a bounded effort, that may end without a whole page while the tasks of an expression are chosen."""
 
 
 class Prospect(Struct, frozen=True, kw_only=True):
@@ -70,11 +74,19 @@ class BulkService:
     """Where acts on many tasks are asked for and looked at. A `tenant` of None is everybody's."""
 
     def __init__(
-        self, store: Store, control: TaskControl, notes: ReadModelNotes, *, new_id: Callable[[], TaskId], limits: Limits
+        self,
+        store: Store,
+        control: TaskControl,
+        notes: ReadModelNotes,
+        filters: TaskFilters,
+        *,
+        new_id: Callable[[], TaskId],
+        limits: Limits,
     ) -> None:
         self._store = store
         self._control = control
         self._notes = notes
+        self._filters = filters
         self._new_id = new_id
         self._limits = limits
 
@@ -145,7 +157,39 @@ class BulkService:
             return await self._named(request, tenant, by)
         if chooses_letters(request):
             return await self._failed(letters_of(request.filter, tenant=tenant), by)
-        return await self._found(tasks_of(request, tenant=tenant), by)
+        which = tasks_of(request, tenant=tenant)
+        expression = None if request.filter is None else request.filter.expression
+        if expression is None:
+            return await self._found(which, by)
+        return await self._searched(self._with_expression(which, request, expression), by)
+
+    def _with_expression(self, which: TaskFilter, request: BulkRequest, expression: str) -> TaskFilter:
+        """Return a filter narrowed by the request's expression, among the tasks that the act can be about."""
+        try:
+            also = self._filters.read(expression)
+        except Invalid as error:
+            raise Invalid(error.message, field="filter.expression") from error
+        if request.act is BulkAct.RETRY and not which.statuses:
+            which = replace(which, statuses=ENDED_BADLY if also.names_status else frozenset({Status.FAILED}))
+        return narrowed_by(which, also)
+
+    async def _searched(self, which: TaskFilter, by: Caller) -> list[TaskId]:
+        """Return the tasks that a search finds; `Invalid` if it would have to look at too many."""
+        chosen: list[TaskId] = []
+        before: TaskId | None = None
+        fruitless = 0
+        while fruitless < MOST_SEARCHES:
+            found = await self._store.queries.search_tasks(which, limit=PAGE, before=before)
+            chosen += [view.id for view in found.tasks if by.covers(view.lane.name, view.lane.queue)]
+            self._check_count(chosen)
+            if found.rest is None:
+                return chosen[::-1]
+            before = found.rest
+            fruitless += len(found.tasks) < PAGE
+        raise Invalid(
+            "would have to look at too many tasks; narrow it by a status, a name, a queue or created>",
+            field="filter.expression",
+        )
 
     async def _named(self, request: BulkRequest, tenant: str | None, by: Caller) -> list[TaskId]:
         ids = ids_of(request)
@@ -225,7 +269,7 @@ def letters_of(wanted: BulkFilter | None, *, tenant: str | None, field: str = "f
 def tasks_of(request: BulkRequest, *, tenant: str | None) -> TaskFilter:
     """Return which tasks a request is about that is not about dead letters."""
     wanted = request.filter or BulkFilter()
-    usual = WAITING if request.act is BulkAct.RESCHEDULE else NOT_ENDED
+    usual = {BulkAct.RESCHEDULE: WAITING, BulkAct.CANCEL: NOT_ENDED}.get(request.act, frozenset[Status]())
     key, worker = wanted.idempotency_key, wanted.worker
     return TaskFilter(
         tenant=tenant,

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from drumline.core.limits import Limits
 from drumline.core.redaction import Redaction
+from drumline.engine.lane_limit import LaneLimit
 from drumline.engine.quotas import QuotaService
 from drumline.engine.secrets import SecretService
 from drumline.engine.task_types import TypeRegistry
@@ -18,3 +19,5 @@ class RequestChecks(NamedTuple):
     types: TypeRegistry
     redaction: Redaction
     """What callers are not shown of payloads, and what is put back when they send them edited."""
+    lanes: LaneLimit
+    """How many combinations of queues and task names there may be."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from asyncio import Future, ensure_future
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
@@ -84,8 +84,10 @@ class Claims:
         self._limited = self._batched(self._claim_limited, "limited claims", parallel=1)
         self._paused: frozenset[str] = frozenset()
         self._left: set[Future[Claim]] = set()
-        self._withdrawing: set[asyncio.Task[None]] = set()
+        self._under_way: set[asyncio.Task[None]] = set()
+        """Withdrawals, and what is given to claims that wait."""
         self._ended_waits = 0
+        settlements.gave = self._give
 
     def _batched(self, flush: Flush, name: str, parallel: int = FLIGHTS) -> Batcher[ClaimRequest, Claim]:
         batcher: Batcher[ClaimRequest, Claim] = Batcher(
@@ -119,6 +121,7 @@ class Claims:
         name = self._new_nonce() if nonce is None else nonce
         request = self._request(session, spec, limit, name, again=again and nonce is not None, waits=wait > 0)
         with self._waiters.waiting(spec, session, request.nonce) as waiter:
+            waiter.request = request if request.waits else None
             try:
                 tasks = await self._claim_or_wait(request, spec, waiter, wait)
                 if request.waits and not tasks:
@@ -196,8 +199,8 @@ class Claims:
 
     async def drained(self) -> None:
         """Wait until what cancelled claimers were given is released."""
-        if self._withdrawing:
-            await asyncio.wait(set(self._withdrawing))
+        while self._under_way:
+            await asyncio.wait(set(self._under_way))
         if self._left:
             await asyncio.wait(set(self._left))
             await asyncio.sleep(0)  # their callbacks begin the releases
@@ -224,9 +227,23 @@ class Claims:
             self._offers.offer([waiter.handed])
 
     def _withdraw(self, request: ClaimRequest) -> None:
-        withdrawing = asyncio.get_running_loop().create_task(self._queue.withdraw(request), name="withdraw a claim")
-        self._withdrawing.add(withdrawing)
-        withdrawing.add_done_callback(self._withdrawing.discard)
+        self._start(self._queue.withdraw(request), name="withdraw a claim")
+
+    def _give(self, taker: ClaimRequest, claim: Claim) -> None:
+        """Give a claim that waits what was leased to it when the store released it. Returns at once."""
+        self._start(self._ready_and_lease(taker.session, claim), name="give released tasks")
+        if taker.waits and len(claim.tasks) >= taker.limit:
+            self._withdraw(taker)  # it does not ask the queue again soon, which would lease it others meanwhile
+
+    async def _ready_and_lease(self, session: SessionId, claim: Claim) -> None:
+        for ready in await self._ready([claim]):
+            for task in ready.tasks:
+                self.lease(session, task)
+
+    def _start(self, work: Coroutine[None, None, None], *, name: str) -> None:
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
 
     def _handed_out(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names without those that are paused."""
@@ -318,6 +335,9 @@ class Claims:
         """Claim in the store, note it, and make what was claimed ready for workers."""
         claims = await self._store.claim(requests)
         self._notes.claimed(claims)
+        return await self._ready(claims)
+
+    async def _ready(self, claims: list[Claim]) -> list[Claim]:
         for step in self._steps:
             claims = await step(claims)
         return claims

@@ -1,13 +1,14 @@
 """How many tasks stand where: exact while they are few, "so many and more" when they are not."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
 from drumline.core.clock import Clock
 from drumline.core.state import Status
+from drumline.core.task import TaskView
 from drumline.ports.query import Count, Querying, TaskFilter
 
 MOST: Final = 10_000
@@ -35,6 +36,7 @@ class TaskCounts:
             which.finished_since,
             which.since,
             which.until,
+            which.also,
         )
         if any(value is not None for value in listed):
             return await self._listed(which)
@@ -50,10 +52,15 @@ class TaskCounts:
 
     async def _listed(self, which: TaskFilter) -> Mapping[Status, Count]:
         everything = replace(which, statuses=frozenset())
+        if which.also is not None:
+            searched = await self._queries.search_tasks(everything, limit=MOST_LISTED)
+            return self._counted(searched.tasks, is_more=searched.rest is not None)
         views = await self._queries.list_tasks(everything, limit=MOST_LISTED + 1)
+        return self._counted(views[:MOST_LISTED], is_more=len(views) > MOST_LISTED)
+
+    def _counted(self, views: Sequence[TaskView], *, is_more: bool) -> Mapping[Status, Count]:
         now = self._clock.now()
-        found = Counter(view.status(now) for view in views[:MOST_LISTED])
-        is_more = len(views) > MOST_LISTED
+        found = Counter(view.status(now) for view in views)
         return {status: Count(found[status], is_more) for status in Status}
 
 

@@ -1,14 +1,18 @@
 """Dead letters: looking at them, and resolving them one by one. Many at once: `bulk.py`."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from drumline.aio.threads import off_loop
 from drumline.core.attempt import AttemptView
+from drumline.core.blob import without_space
 from drumline.core.clock import Instant
-from drumline.core.codec import check_json, decode
-from drumline.core.errors import Conflict, Forbidden, Invalid, NotFound
+from drumline.core.codec import check_json, decode, encode
+from drumline.core.errors import BlobMissing, Conflict, Forbidden, Invalid, NotFound
+from drumline.core.filters import Filter
 from drumline.core.fingerprint import is_fingerprint
 from drumline.core.http_headers import HTTP, check_given_headers
 from drumline.core.ids import TaskId, parse_task_id
@@ -16,9 +20,12 @@ from drumline.core.redaction import REDACTED
 from drumline.core.references import MARK, find_references
 from drumline.core.secret_references import has_secrets
 from drumline.core.task import TaskView
+from drumline.engine.blobs import Blobs
 from drumline.engine.checks import RequestChecks
 from drumline.engine.control import TaskControl
+from drumline.engine.filtering import letters_narrowed_by
 from drumline.engine.read_model_notes import ReadModelNotes
+from drumline.engine.searching import search
 from drumline.engine.secrets import PayloadToCheck
 from drumline.ports.changed import Changed
 from drumline.ports.dead_letters import (
@@ -38,6 +45,8 @@ class LetterPage(Struct, frozen=True):
 
     items: tuple[DeadLetter, ...]
     next_cursor: str | None
+    is_partial: bool = False
+    """Whether a search stopped before it had found a whole page: the cursor goes on with it."""
 
 
 class GroupPage(Struct, frozen=True):
@@ -59,19 +68,35 @@ class LetterFile(Struct, frozen=True, kw_only=True):
 class DeadLetterService:
     """What people do about tasks that failed for good. A `tenant` of None sees every tenant's."""
 
-    def __init__(self, store: Store, control: TaskControl, notes: ReadModelNotes, checks: RequestChecks) -> None:
+    def __init__(
+        self, store: Store, control: TaskControl, notes: ReadModelNotes, checks: RequestChecks, blobs: Blobs
+    ) -> None:
         self._store = store
+        self._blobs = blobs
         self._control = control
         self._notes = notes
-        self._limits, self._quotas, self._secrets, self._types, self._redaction = checks
+        self._limits, self._quotas, self._secrets, self._types, self._redaction, _ = checks
 
-    async def list(self, which: DeadLetterFilter, *, limit: int = 100, cursor: str | None = None) -> LetterPage:
-        """Return a page of dead letters, the latest first."""
+    async def list(
+        self, which: DeadLetterFilter, *, also: Filter | None = None, limit: int = 100, cursor: str | None = None
+    ) -> LetterPage:
+        """Return a page of dead letters, the latest first; those that a filter means, if there is one."""
         self._check_limit(limit)
         before = None if cursor is None else _mark(cursor)
+        if also is not None:
+            return await self._search(letters_narrowed_by(which, also), also, limit=limit, before=before)
         letters = await self._store.dead_letters.dead_letters(which, limit=limit + 1, before=before)
         last = letters[limit - 1] if len(letters) > limit else None
         return LetterPage(tuple(letters[:limit]), None if last is None else f"{last.at}.{last.task}")
+
+    async def _search(self, which: DeadLetterFilter, also: Filter, *, limit: int, before: Mark | None) -> LetterPage:
+        async def read(count: int, last: DeadLetter | None) -> Sequence[DeadLetter]:
+            start = before if last is None else Mark(last.at, last.task)
+            return await self._store.dead_letters.dead_letters(which, limit=count, before=start)
+
+        found, last = await search(read, lambda letter: also.matches(letter, also.now), limit=limit)
+        rest = None if last is None else f"{last.at}.{last.task}"
+        return LetterPage(tuple(found), rest, rest is not None and len(found) < limit)
 
     async def groups(
         self,
@@ -88,8 +113,7 @@ class DeadLetterService:
         last = groups[limit - 1] if len(groups) > limit else None
         if last is None:
             return GroupPage(tuple(groups), None)
-        value = last.count if order is GroupOrder.COUNT else last.last_at
-        return GroupPage(tuple(groups[:limit]), f"{value}.{last.fingerprint}")
+        return GroupPage(tuple(groups[:limit]), group_cursor(last, order))
 
     async def group(self, fingerprint: str, *, tenant: str | None = None) -> DeadLetterGroup:
         """Return one group, or raise `NotFound`."""
@@ -98,7 +122,7 @@ class DeadLetterService:
             await self._store.dead_letters.dead_letter_groups(which, limit=1) if is_fingerprint(fingerprint) else []
         )
         if not groups:
-            raise NotFound(f"no dead letter has the fingerprint {fingerprint}", field="fingerprint")
+            raise NotFound(f"no failure has the fingerprint {fingerprint}", field="fingerprint")
         return groups[0]
 
     async def get(self, task: TaskId, *, tenant: str | None = None) -> LetterFile:
@@ -110,8 +134,9 @@ class DeadLetterService:
         attempts = [
             ran for ran in await self._store.queries.attempts(task, tenant=tenant) if ran.started_at is not None
         ]
-        edits = await self._store.dead_letters.payload_edits(task, tenant=tenant)
-        return LetterFile(letter=letter, task=view, attempts=tuple(attempts), edits=tuple(edits))
+        edits = [await self._opened(edit) for edit in await self._store.dead_letters.payload_edits(task, tenant=tenant)]
+        shown = await self._blobs.open_view(view)
+        return LetterFile(letter=letter, task=shown, attempts=tuple(attempts), edits=tuple(edits))
 
     async def retry(
         self, task: TaskId, *, payload: Raw | None = None, tenant: str | None = None, may_restore: bool = True
@@ -145,6 +170,7 @@ class DeadLetterService:
 
     async def _checked(self, task: TaskId, payload: Raw, tenant: str | None, *, may_restore: bool) -> Raw:
         """Return an edited payload with the values that the caller was not shown; raises `Invalid`."""
+        payload = Raw(without_space(bytes(payload)))
         limits, weight = self._limits, len(payload)
         await off_loop(
             weight,
@@ -155,10 +181,9 @@ class DeadLetterService:
         if view is None:
             return payload
         await self._quotas.check_payloads(view.lane.tenant, {"payload": len(payload)})
-        if view.payload is not None:
-            restored = await off_loop(
-                weight + len(view.payload), partial(self._redaction.restored, payload, view.payload)
-            )
+        old = (await self._blobs.open_view(view)).payload
+        if old is not None:
+            restored = await off_loop(weight + len(old), partial(self._redaction.restored, payload, old))
             if not may_restore and await off_loop(weight, partial(_differ, restored, payload)):
                 raise Forbidden(
                     f"this key is for some tasks only, and is given nothing that it was not shown: "
@@ -178,11 +203,23 @@ class DeadLetterService:
             rules.check.check(bytes(payload))
         return payload
 
+    async def _opened(self, edit: PayloadEdit) -> PayloadEdit:
+        """Return an earlier payload; of one that is missing, the reason in its place."""
+        try:
+            return replace(edit, payload=await self._blobs.read(edit.payload))
+        except BlobMissing as error:
+            return replace(edit, payload=Raw(encode(error.message)))
+
     async def _absence(self, task: TaskId, tenant: str | None) -> NotFound:
         (view,) = await self._store.queries.get([task], tenant=tenant, payload=False)
         if view is None:
             return NotFound(f"there is no task {task}", field="id")
         return NotFound(f"task {task} is {view.state.name.lower()} and has no dead letter", field="id")
+
+
+def group_cursor(group: DeadLetterGroup, order: GroupOrder) -> str:
+    """Return the cursor that continues a list of groups after this one."""
+    return f"{group.count if order is GroupOrder.COUNT else group.last_at}.{group.fingerprint}"
 
 
 def _mark(cursor: str) -> Mark:

@@ -1,7 +1,9 @@
 """Durable tasks: records are written in batches and sent along with claims, waits are answered or end the attempt."""
 
+import asyncio
 import secrets
 from collections.abc import Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from msgspec import Raw
@@ -9,6 +11,7 @@ from msgspec.structs import replace
 
 from drumline.aio.batcher import Batcher, BatchWeights
 from drumline.aio.threads import off_loop
+from drumline.core.blob import is_reference
 from drumline.core.codec import check_json, decode
 from drumline.core.durable import (
     LONGEST_RECORD_NAME,
@@ -17,22 +20,30 @@ from drumline.core.durable import (
     Answered,
     NewRecord,
     NewSignal,
+    Record,
+    RecordKind,
     RecordPage,
     RecordStatus,
+    RestartRequest,
     StepsView,
+    WaitKind,
     WaitRequest,
     check_record_name,
     check_wait,
 )
-from drumline.core.errors import DrumlineError, Fenced, Invalid, NotFound, Unavailable
+from drumline.core.errors import BlobMissing, DrumlineError, Fenced, Invalid, NotFound, Unavailable
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.names import check_text
 from drumline.core.outcome import ErrorInfo
+from drumline.core.secret_references import has_secrets
 from drumline.core.state import Act, State
+from drumline.core.task import Lane, TaskRequest, accept
+from drumline.engine.checks import RequestChecks
 from drumline.engine.options import EngineOptions
+from drumline.engine.secrets import PayloadToCheck
 from drumline.engine.settle import Settlements
-from drumline.ports.durable import DurableTasks, Recorded, RecordLimits
+from drumline.ports.durable import DurableTasks, Recorded, RecordLimits, Waited
 from drumline.ports.store import Claim, Settled, Settlement, Store
 
 ROW_BYTES: Final = 200
@@ -49,16 +60,25 @@ class Sent(NamedTuple):
 class DurableService:
     """Keeps what tasks have done, and ends attempts that have nothing to do but wait."""
 
-    def __init__(self, store: Store, settlements: Settlements, *, options: EngineOptions) -> None:
+    def __init__(
+        self, store: Store, settlements: Settlements, *, checks: RequestChecks, options: EngineOptions
+    ) -> None:
         self._store = store
         self._durable: DurableTasks = store.durable
         self._settlements = settlements
+        self._checks = checks
         self._limits = options.limits
         self._record_limits = RecordLimits(options.limits.records, options.limits.record_bytes)
         self._metrics = options.metrics
+        self._blobs = options.blobs
         self._batcher: Batcher[NewRecord, Recorded | Invalid] = Batcher(
             self.record, name="records", largest=500, parallel=options.parallel, weights=BatchWeights(_weight)
         )
+        self._sleeps: Batcher[WaitRequest, Waited] = Batcher(
+            self._wait_all, name="sleeps", largest=200, parallel=options.parallel
+        )
+        # Those that wait here do not use up the time in which a statement has to be answered.
+        self._waits = asyncio.Semaphore(options.parallel)
 
     async def join(self, records: Sequence[NewRecord]) -> Sequence[Recorded | Invalid]:
         """Write records in one transaction with those of other workers that come at the same time."""
@@ -73,6 +93,8 @@ class DurableService:
         for answer in told:
             if isinstance(answer, Fenced):
                 self._metrics.fenced.add()
+            elif isinstance(answer, Record):
+                self._metrics.records.add(1, (answer.status.word,))
         return told
 
     async def wait(self, request: WaitRequest) -> Answered | State | DrumlineError:
@@ -81,13 +103,56 @@ class DurableService:
             raise Invalid(f"must be from 1 to {MOST_WAITS:,}", field="waits")
         for number, wait in enumerate(request.waits):
             check_wait(wait, field=f"waits[{number}].")
-        answer = await self._durable.wait(request, limits=self._record_limits)
+        if len(request.waits) == 1 and request.waits[0].kind is WaitKind.SLEEP:
+            answer = await self._sleeps.joined(request)
+        else:
+            async with self._waits:
+                answer = await self._durable.wait(request, limits=self._record_limits)
         if isinstance(answer, Settled):
             self._settlements.followed([Settlement(lease=request.lease, act=Act.PARK)], [answer])
+            self._metrics.waits.add(1, ("parked",))
+            return answer.state
+        if isinstance(answer, Fenced):
+            self._metrics.fenced.add()
+        elif isinstance(answer, Answered):
+            self._metrics.waits.add(1, ("answered",))
+            return Answered(
+                tuple(
+                    [(place, None if record is None else await self._open(record)) for place, record in answer.answers]
+                )
+            )
+        return answer
+
+    async def restart(self, request: RestartRequest) -> State | DrumlineError:
+        """End the round of a task and offer it with another payload; returns its state then.
+
+        Raises `Invalid` naming what is wrong with the payload.
+        """
+        task = request.lease.task
+        found = await self._store.children.parent(request.lease)
+        if found is not None:  # else the store knows whether this was done already
+            request = replace(request, payload=Raw(await self._checked(task, request.payload, found.lane)))
+        answer = await self._durable.restart(request)
+        if isinstance(answer, Settled):
+            self._settlements.followed([Settlement(lease=request.lease, act=Act.RESTART)], [answer])
             return answer.state
         if isinstance(answer, Fenced):
             self._metrics.fenced.add()
         return answer
+
+    async def _checked(self, task: TaskId, payload: Raw, lane: Lane) -> bytes:
+        """Return the payload of the next round as it is stored, checked like that of a submission."""
+        limits, rules = self._limits, await self._checks.types.rules(lane.name, tenant=lane.tenant)
+        wanted = TaskRequest(name=lane.name, payload=payload, queue=lane.queue, priority=lane.priority)
+        check = partial(accept, wanted, id=task, tenant=lane.tenant, limits=limits, rules=rules)
+        accepted = await off_loop(len(payload), check)
+        if has_secrets(accepted.payload):
+            await self._checks.secrets.check([PayloadToCheck(accepted.payload)], tenant=lane.tenant)
+        kept = accepted.payload
+        return await self._blobs.keep(task, kept) if self._blobs.is_large(len(kept)) else kept
+
+    async def _wait_all(self, requests: Sequence[WaitRequest]) -> list[Waited]:
+        return await self._durable.wait_all(requests, limits=self._record_limits)
 
     async def signal(
         self,
@@ -121,6 +186,7 @@ class DurableService:
         )
         if isinstance(answer, DrumlineError):
             raise answer
+        self._metrics.signals.add(1, ("new" if answer.created else "repeated",))
         effects = self._settlements.effects
         effects.notes.changed(answer.woken)
         effects.offers.move([each.hint for each in answer.woken if each.hint is not None])
@@ -131,16 +197,44 @@ class DurableService:
         if await self._store.lease_states([lease]) == [None]:
             raise Fenced(f"another attempt owns task {lease.task} now", field="lease")
         (page,) = await self._durable.pages([(lease.task, after)])
-        return page
+        return await self._opened(page)
 
-    async def steps(self, task: TaskId, *, after: int = 0, limit: int = 100, tenant: str | None = None) -> StepsView:
-        """Return what a task has done and what it waits for, or raise `NotFound`."""
+    async def steps(
+        self,
+        task: TaskId,
+        *,
+        after: int = 0,
+        limit: int = 100,
+        round: int | None = None,
+        tenant: str | None = None,
+    ) -> StepsView:
+        """Return what a task has done and what it waits for, or what it did in a round; or raise `NotFound`."""
         if not 1 <= limit <= self._limits.page:
             raise Invalid(f"must be from 1 to {self._limits.page:,}", field="limit")
-        found = await self._durable.steps(task, after=after, limit=limit, tenant=tenant)
+        found = await self._durable.steps(task, after=after, limit=limit, round=round, tenant=tenant)
         if isinstance(found, NotFound):
             raise found
-        return found
+        if found.payload is None:
+            return replace(found, page=await self._opened(found.page))
+        records = [await self._open_if_kept(record) for record in found.page.records]
+        page = RecordPage(tuple(records), found.page.has_more)
+        return replace(found, page=page, payload=await self._blobs.read(found.payload))
+
+    async def _opened(self, page: RecordPage) -> RecordPage:
+        """Return records with the results of children that are kept beside the database."""
+        if not any(_is_beside(record) for record in page.records):
+            return page
+        return RecordPage(tuple([await self._open(record) for record in page.records]), page.has_more)
+
+    async def _open(self, record: Record) -> Record:
+        return replace(record, value=await self._blobs.read(record.value)) if _is_beside(record) else record
+
+    async def _open_if_kept(self, record: Record) -> Record:
+        """Return a record of a round that is over; the child whose large result it has may have been pruned."""
+        try:
+            return await self._open(record)
+        except BlobMissing:
+            return replace(record, value=NOTHING)
 
     async def fill(self, claims: list[Claim]) -> list[Claim]:
         """Send the records of claimed tasks along, the first of them; of most tasks there are none."""
@@ -149,7 +243,8 @@ class DurableService:
             return claims
         try:
             pages = await self._durable.pages([(task, 0) for task in recorded])
-        except Unavailable:
+            pages = [await self._opened(page) for page in pages]
+        except (Unavailable, BlobMissing):
             pages = [RecordPage((), has_more=True)] * len(recorded)  # their workers ask for them
         found = dict(zip(recorded, pages, strict=True))
         return [
@@ -175,6 +270,10 @@ class DurableService:
             text = f"has {len(new.value):,} bytes of JSON; at most {self._limits.result:,} are kept (limits.result)"
             return Invalid(text, field=f"step {new.name!r}", code="too_large")
         return None
+
+
+def _is_beside(record: Record) -> bool:
+    return record.kind is RecordKind.CALL and is_reference(record.value)
 
 
 def _weight(new: NewRecord) -> int:

@@ -9,8 +9,11 @@ from drumline.core.shard_map import DIRECTORY
 from drumline.core.slots import OpenSlots
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
 from drumline.engine.access import Access
+from drumline.engine.alerts import AlertService, SloService
+from drumline.engine.blobs import BlobInputs
 from drumline.engine.bulk import BulkService
 from drumline.engine.checks import RequestChecks
+from drumline.engine.children import ChildService
 from drumline.engine.claim import Claims, Dispatch
 from drumline.engine.configuration import ConfigService
 from drumline.engine.control import TaskControl
@@ -21,12 +24,17 @@ from drumline.engine.durable import DurableService
 from drumline.engine.effects import EffectFollower
 from drumline.engine.expiry import ExpiredClaims
 from drumline.engine.feed import EventFeed, Feed
+from drumline.engine.filtering import TaskFilters
 from drumline.engine.fire import Firings
 from drumline.engine.flow import FlowLimits
+from drumline.engine.forks import ForkService
 from drumline.engine.inputs import JobInputs
 from drumline.engine.installation import InstallationMetrics
+from drumline.engine.job_wait_reasons import JobWaitReasons
 from drumline.engine.jobs import JobService
+from drumline.engine.lane_limit import LaneLimit
 from drumline.engine.lease_on_submit import LeaseOnSubmit
+from drumline.engine.log_search import LogSearches
 from drumline.engine.offer import Offers
 from drumline.engine.one_shard import OneShard
 from drumline.engine.options import EngineOptions
@@ -45,6 +53,7 @@ from drumline.engine.submit import Submissions
 from drumline.engine.submit_jobs import JobSubmissions
 from drumline.engine.subscriptions import SubscriptionService
 from drumline.engine.task_types import TypeRegistry
+from drumline.engine.triage import FailureInbox
 from drumline.engine.wait_reasons import WaitReasons
 from drumline.engine.waiting import Waiters
 from drumline.ports.gateway import ServerGateway
@@ -70,23 +79,32 @@ class Engine:
         self.store, self.queue, self.clock, self.limits = store, queue, clock, limits
         self.metrics, self.tracer, self.redaction = options.metrics, options.tracer, options.redaction
         self.read_model, self.notes = options.read_model, ReadModelNotes(store, options.read_model, clock)
-        self.access = Access(store, options)
-        self.secrets, self.types = SecretService(store, options.box), TypeRegistry(store.task_types, clock=clock)
-        checks = RequestChecks(limits, self.access.quotas, self.secrets, self.types, options.redaction)
+        self.access, self.blobs = Access(store, options), options.blobs
+        self.secrets, self.types = (
+            SecretService(store, options.box, options.blobs),
+            TypeRegistry(store.task_types, clock=clock),
+        )
+        checks = RequestChecks(
+            limits, self.access.quotas, self.secrets, self.types, options.redaction,
+            LaneLimit(store.queries, limits, clock),
+        )  # fmt: skip
 
         self._waiters, self._endings = Waiters(poll=options.poll), options.endings
         self.stops = StopSignals(store, queue)
         self.flow = FlowLimits(store.limits, queue, self._waiters, clock=clock)
         self._offers = Offers(queue, self._waiters, self.flow)
         self.effects = EffectFollower(store.jobs, self._offers, self._endings, self.notes)
-        self.settlements = Settlements(store, self.effects, self.flow, random=random.random, options=options)
-        self.durable = DurableService(store, self.settlements, options=options)
+        self.settlements = Settlements(
+            store, self.effects, self.flow, self._waiters, random=random.random, options=options
+        )
+        self.durable = DurableService(store, self.settlements, checks=checks, options=options)
         self.claims = Claims(
             store,
             Dispatch(queue, self._waiters, Shares(store.tenants, clock=clock), self.flow),
             (
                 ExpiredClaims(store.expiry, self.settlements, clock=clock).cancel,
-                JobInputs(store.jobs, self.settlements, limits=limits).fill,
+                BlobInputs(options.blobs, self.settlements).fill,
+                JobInputs(store.jobs, self.settlements, blobs=options.blobs, limits=limits).fill,
                 self.durable.fill,
             ),
             self.settlements,
@@ -106,11 +124,14 @@ class Engine:
         )
 
         self.control = TaskControl(store.control, queue, self.effects, self._waiters, self.stops)
-        self.dead_letters = DeadLetterService(store, self.control, self.notes, checks)
-        self.bulk = BulkService(store, self.control, self.notes, new_id=ids.next, limits=limits)
-        self.queries = Queries(store, self._endings, self.notes, clock=clock, limits=limits)
-        job_submissions = JobSubmissions(store.jobs, self.effects, checks=checks, ids=ids, tracer=options.tracer)
-        self.jobs = JobService(job_submissions, store, self.effects, self.stops, clock=clock, limits=limits)
+        self.dead_letters = DeadLetterService(store, self.control, self.notes, checks, options.blobs)
+        self.bulk = BulkService(
+            store, self.control, self.notes, TaskFilters(options.redaction, clock), new_id=ids.next, limits=limits
+        )
+        self.queries = Queries(store, self._endings, self.notes, blobs=options.blobs, clock=clock, limits=limits)
+        self.forks = ForkService(store, self.queries, self.effects, checks=checks, ids=ids, blobs=options.blobs)
+        job_submissions = JobSubmissions(store.jobs, self.effects, checks=checks, ids=ids, options=options)
+        self.jobs = JobService(job_submissions, store, self.effects, self.stops, options=options)
         # An id source of its own: SQLite fires in the thread of its writer.
         firing_ids = IdSource(clock.now, random)
         self._ids = (ids, firing_ids)
@@ -126,9 +147,45 @@ class Engine:
         self.feed: Feed = EventFeed(store.events, source=options.source)
 
     @cached_property
+    def children(self) -> ChildService:
+        """Tasks that durable tasks start and wait for."""
+        parts = self.store, self.submissions, self.control, self.effects
+        return ChildService(*parts, blobs=self.blobs, limits=self.limits, metrics=self.metrics)
+
+    @cached_property
+    def job_wait_reasons(self) -> JobWaitReasons:
+        """Why jobs have not ended."""
+        return JobWaitReasons(self.jobs, self.wait_reasons)
+
+    @cached_property
+    def alerts(self) -> AlertService:
+        """Alert rules."""
+        return AlertService(self.store, new_id=self._ids[0].next)
+
+    @cached_property
+    def slos(self) -> SloService:
+        """Service level objectives."""
+        return SloService(self.store, new_id=self._ids[0].next)
+
+    @cached_property
+    def inbox(self) -> FailureInbox:
+        """Groups of failures, and what people decide about them."""
+        return FailureInbox(self.store, self.dead_letters, self.clock)
+
+    @cached_property
     def installation(self) -> InstallationMetrics:
         """Metrics that are the same at every server."""
         return InstallationMetrics(lambda: {DIRECTORY: self.store}, self.clock)
+
+    @property
+    def filters(self) -> TaskFilters:
+        """Reading filters of tasks."""
+        return TaskFilters(self.redaction, self.clock)
+
+    @property
+    def log_search(self) -> LogSearches:
+        """Searching the logs of tasks."""
+        return LogSearches(self.store, self.limits)
 
     @property
     def counts(self) -> TaskCounts:
@@ -168,6 +225,7 @@ class Engine:
         await self.finish()
         await self.queue.close()
         await self.store.close()
+        await self.blobs.close()
 
     async def finish(self) -> None:
         """Finish what is under way."""

@@ -5,15 +5,18 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from drumline.core.attempt import ProgressNote
-from drumline.core.durable import Answered, NewRecord, Record, RecordPage, WaitRequest
+from drumline.core.children import ChildRequests, OutcomePage, StartedIds
+from drumline.core.durable import Answered, NewRecord, Record, RecordPage, RestartRequest, WaitRequest
 from drumline.core.errors import DrumlineError, Fenced, Invalid, NotFound
 from drumline.core.ids import SessionId
 from drumline.core.lease import Lease
+from drumline.core.mapping import AllowTask
 from drumline.core.session import Beat, BeatReply, SessionSpec, Stops
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask
 from drumline.engine.engine import Engine
 from drumline.ports.gateway import NOTHING_HELD, Report, ServerGateway
+from drumline.ports.sessions import Left
 from drumline.ports.store import Artifact, LogChunk
 
 
@@ -100,9 +103,22 @@ class LocalGateway:
         """Answer what an attempt waits for, or end the attempt; returns the task's state then."""
         return await self._engine.durable.wait(request)
 
+    async def restart(self, request: RestartRequest) -> State | DrumlineError:
+        """End the round of a task; returns its state then."""
+        return await self._engine.durable.restart(request)
+
     async def records(self, lease: Lease, *, after: int) -> RecordPage:
         """Return records of a task after a place, or raise `Fenced`."""
         return await self._engine.durable.records(lease, after=after)
+
+    async def start_children(self, wanted: ChildRequests, *, allow: AllowTask | None = None) -> StartedIds:
+        """Start children of a task, or raise why they cannot be; `allow` is asked about their names and queues."""
+        started = await self._engine.children.start(wanted, allow=allow)
+        return StartedIds(started.ids, started.count)
+
+    async def outcomes(self, lease: Lease, name: str, key: str, *, first: int) -> OutcomePage:
+        """Return how children of a call ended, from a place on, or raise `Fenced`."""
+        return await self._engine.children.outcomes(lease, name, key, first=first)
 
     async def append_log(self, chunks: Sequence[LogChunk]) -> Sequence[LogChunk]:
         """Keep log output."""
@@ -125,6 +141,10 @@ class LocalGateway:
     async def reveal(self, lease: Lease) -> Mapping[str, str] | None:
         """Return the secrets that a task refers to, by name; None if it has none."""
         return await self._engine.secrets.reveal(lease)
+
+    async def leave(self, session: SessionId) -> bool:
+        """Leave in order because of a request to drain; False if that was undone."""
+        return await self._engine.sessions.leave(session) is not Left.KEPT
 
     async def close_session(self, session: SessionId) -> None:
         """Leave in order."""

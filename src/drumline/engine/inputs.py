@@ -10,13 +10,14 @@ from msgspec.structs import replace
 
 from drumline.aio.threads import off_loop
 from drumline.core.dead_letter import Reason, cause_of
-from drumline.core.errors import Invalid, Unavailable
+from drumline.core.errors import BlobMissing, Invalid, Unavailable
 from drumline.core.ids import JobId
 from drumline.core.limits import Limits
 from drumline.core.outcome import ErrorInfo
 from drumline.core.references import fill_in
 from drumline.core.state import Act
 from drumline.core.task import ClaimedTask
+from drumline.engine.blobs import Blobs
 from drumline.engine.settle import Settlements
 from drumline.ports.jobs import Jobs
 from drumline.ports.store import Claim, Settlement
@@ -34,13 +35,17 @@ SMALL: Final = 256 * 1024
 INPUT_ERROR: Final = "InputError"
 """The kind of error of a task whose payload cannot be filled in."""
 
+Found = Raw | BlobMissing | None
+"""A result, or why it cannot be read; None where there is none."""
+
 
 class JobInputs:
     """Makes claimed tasks of jobs ready to run: starts their jobs, fills results of parents into payloads."""
 
-    def __init__(self, jobs: Jobs, settlements: Settlements, *, limits: Limits) -> None:
+    def __init__(self, jobs: Jobs, settlements: Settlements, *, blobs: Blobs, limits: Limits) -> None:
         self._jobs = jobs
         self._settlements = settlements
+        self._blobs = blobs
         self._limits = limits
         self._begun: OrderedDict[JobId, None] = OrderedDict()
 
@@ -96,7 +101,7 @@ class JobInputs:
                 left.append(Settlement(lease=task.lease, act=Act.RELEASE))
                 continue
             try:
-                results = {key: found[job, key] for job, key in keys if (job, key) in found}
+                results = {key: _read(key, found[job, key]) for job, key in keys if (job, key) in found}
                 weight = len(task.payload) + sum(len(result or b"") for result in results.values())
                 payload = await off_loop(weight, partial(self._payload, task, results))
             except Invalid as error:
@@ -108,18 +113,24 @@ class JobInputs:
             await self._settle([*failed, *left])
         return filled
 
-    async def _results(self, wanted: Sequence[tuple[JobId, str]]) -> dict[tuple[JobId, str], Raw | None]:
+    async def _results(self, wanted: Sequence[tuple[JobId, str]]) -> dict[tuple[JobId, str], Found]:
         """Return what tasks gave back, the first of them if all together is too much."""
-        found: dict[tuple[JobId, str], Raw | None] = {}
+        found: dict[tuple[JobId, str], Found] = {}
         size, at_once = 0, FEWEST_AT_ONCE
         while len(found) < len(wanted) and size <= MOST_LOADED:
             keys = wanted[len(found) : len(found) + at_once]
-            results = await self._jobs.results(keys)
+            results = [await self._opened(result) for result in await self._jobs.results(keys)]
             found |= zip(keys, results, strict=True)
-            loaded = sum(len(bytes(result)) for result in results if result is not None)
+            loaded = sum(len(result) for result in results if isinstance(result, Raw))
             size += loaded
             at_once = min(at_once * 2, MOST_AT_ONCE) if loaded <= SMALL else FEWEST_AT_ONCE
         return found
+
+    async def _opened(self, result: Raw | None) -> Found:
+        try:
+            return None if result is None else await self._blobs.read(result)
+        except BlobMissing as error:
+            return error
 
     def _payload(self, task: ClaimedTask, results: dict[str, Raw | None]) -> Raw:
         if len(results) < len(task.options.takes):
@@ -133,6 +144,12 @@ class JobInputs:
             await self._settlements.record(settlements)
         except Unavailable:
             return  # the reaper queues them again, since no worker holds them, and the next claim deals with them
+
+
+def _read(key: str, found: Found) -> Raw | None:
+    if isinstance(found, BlobMissing):
+        raise Invalid(f"refers to the result of {key}, which cannot be read: {found.message}", field="payload")
+    return found
 
 
 def _with_payloads(claim: Claim, filled: Mapping[str, ClaimedTask]) -> Claim:

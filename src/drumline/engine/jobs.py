@@ -5,17 +5,21 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from drumline.core.attempt import JobAttempt
-from drumline.core.clock import Clock
 from drumline.core.errors import DrumlineError, Invalid, NotFound
+from drumline.core.filter_subjects import JOBS
+from drumline.core.filters import read_filter
 from drumline.core.ids import JobId, parse_job_id, parse_task_id
 from drumline.core.job import ENDED, JobRequest, JobView, NodeView
-from drumline.core.limits import Limits
+from drumline.core.mapping import AllowTask
 from drumline.core.task import DEFAULT_TENANT
 from drumline.core.tuning import Tuning
 from drumline.engine.effects import EffectFollower
+from drumline.engine.filtering import jobs_narrowed_by
+from drumline.engine.options import EngineOptions
 from drumline.engine.query import LOOK_EVERY, TaskPage, large_page
+from drumline.engine.searching import search
 from drumline.engine.stops import StopSignals
-from drumline.engine.submit_jobs import AllowTask, JobSubmissions
+from drumline.engine.submit_jobs import JobSubmissions
 from drumline.ports.jobs import ChangedJob, JobFilter, SubmittedJob
 from drumline.ports.store import Store, TaskFilter
 
@@ -25,6 +29,8 @@ class JobPage(Struct, frozen=True):
 
     items: tuple[JobView, ...]
     next_cursor: str | None
+    is_partial: bool = False
+    """Whether a search stopped before it had found a whole page: the cursor goes on with it."""
 
 
 class JobService:
@@ -37,15 +43,15 @@ class JobService:
         effects: EffectFollower,
         stops: StopSignals,
         *,
-        clock: Clock,
-        limits: Limits,
+        options: EngineOptions,
     ) -> None:
         self.submissions = submissions
         self._store = store
         self._effects = effects
         self._stops = stops
-        self._clock = clock
-        self._limits = limits
+        self._clock = options.clock
+        self._limits = options.limits
+        self._blobs = options.blobs
 
     def tune(self, tuning: Tuning) -> None:
         """Go by other defaults from now on."""
@@ -74,12 +80,27 @@ class JobService:
                 return view
             await self._effects.endings.wait(job, min(left, LOOK_EVERY))
 
-    async def list_jobs(self, which: JobFilter, *, limit: int = 100, cursor: str | None = None) -> JobPage:
-        """Return a page of jobs, newest first."""
+    async def list_jobs(
+        self, which: JobFilter, *, text: str | None = None, limit: int = 100, cursor: str | None = None
+    ) -> JobPage:
+        """Return a page of jobs, newest first; those that a filter's text means, if there is one."""
         self._check_limit(limit)
         before = None if cursor is None else parse_job_id(cursor, field="cursor")
+        if text is not None:
+            return await self._search(which, text, limit=limit, before=before)
         views = await self._store.jobs.list_jobs(which, limit=limit + 1, before=before)
         return JobPage(tuple(views[:limit]), views[limit - 1].id if len(views) > limit else None)
+
+    async def _search(self, which: JobFilter, text: str, *, limit: int, before: JobId | None) -> JobPage:
+        now = self._clock.now()
+        also = read_filter(text, JOBS, now=now)
+        narrowed = jobs_narrowed_by(which, also)
+
+        async def read(count: int, last: JobView | None) -> list[JobView]:
+            return await self._store.jobs.list_jobs(narrowed, limit=count, before=before if last is None else last.id)
+
+        found, last = await search(read, lambda job: also.matches(job, now), limit=limit)
+        return JobPage(tuple(found), None if last is None else last.id, last is not None and len(found) < limit)
 
     async def nodes(self, job: JobId, *, tenant: str | None = None) -> list[NodeView]:
         """Return the tasks of a job in the order in which they were given; raises `NotFound`."""
@@ -98,7 +119,7 @@ class JobService:
         self._check_limit(limit)
         await self.get(job, tenant=tenant)
         before = None if cursor is None else parse_task_id(cursor, field="cursor")
-        return await large_page(self._store.queries, TaskFilter(job=job), limit=limit, before=before)
+        return await large_page(self._store.queries, TaskFilter(job=job), self._blobs, limit=limit, before=before)
 
     async def cancel(
         self, job: JobId, *, force: bool = False, reason: str | None = None, tenant: str | None = None

@@ -101,4 +101,10 @@ class LeaseOnSubmit:
 
 def _is_plain(task: NewTask) -> bool:
     """Tell whether a task is due at once, has no key under which it may be known, and is small."""
-    return task.run_at is None and not task.delay_ms and not task.is_placed and len(task.payload) <= LARGEST
+    return (
+        task.run_at is None
+        and not task.delay_ms
+        and task.idempotency_key is None
+        and task.collapse is None
+        and len(task.payload) <= LARGEST
+    )

@@ -34,7 +34,13 @@ class LocalLeases:
 
     def with_jobs(self, settlements: Sequence[Settlement]) -> Sequence[Settlement]:
         """Return settlements with the jobs of their tasks, where they are known; they are forgotten here."""
-        return [self._with_job(settlement) for settlement in settlements] if self._jobs else settlements
+        if not self._jobs:
+            return settlements
+        jobs = [self._jobs.pop(settlement.lease.task, None) for settlement in settlements]
+        return [
+            settlement if job is None else replace(settlement, job=job)
+            for settlement, job in zip(settlements, jobs, strict=True)
+        ]
 
     def take_limited(self, settlements: Sequence[Settlement]) -> list[str]:
         """Return the queues of settled tasks that had a slot in a flow limit; they are forgotten here."""
@@ -42,7 +48,3 @@ class LocalLeases:
             return []
         queues = [self._queues.pop(settlement.lease.task, None) for settlement in settlements]
         return [queue for queue in queues if queue is not None]
-
-    def _with_job(self, settlement: Settlement) -> Settlement:
-        job = self._jobs.pop(settlement.lease.task, None)
-        return settlement if job is None else replace(settlement, job=job)

@@ -13,6 +13,7 @@ from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.metrics import Metrics
 from drumline.core.redaction import DEFAULT_REDACTION, Redaction
 from drumline.core.sign_in import SignInPolicy
+from drumline.engine.blobs import Blobs
 from drumline.engine.endings import Endings
 from drumline.engine.quota_counts import QuotaCounts
 from drumline.ports.limiter import Limiter
@@ -40,6 +41,8 @@ class EngineOptions(Struct, frozen=True, kw_only=True):
     limits: Limits = DEFAULT_LIMITS
     metrics: Metrics = field(default_factory=Metrics)
     tracer: Tracer = NO_TRACER
+    blobs: Blobs = field(default_factory=Blobs)
+    """Keeps large payloads and results; the engines of one process share it."""
     box: Box = field(default_factory=NoBox)
     """Seals secrets."""
     redaction: Redaction = DEFAULT_REDACTION

@@ -12,6 +12,7 @@ from drumline.core.ids import TaskId, parse_task_id
 from drumline.core.limits import Limits
 from drumline.core.state import TERMINAL, State, Status
 from drumline.core.task import TaskView
+from drumline.engine.blobs import Blobs
 from drumline.engine.endings import Endings
 from drumline.engine.paging import bounded_page
 from drumline.engine.read_model_notes import ReadModelNotes
@@ -29,24 +30,40 @@ class TaskPage(Struct, frozen=True):
 
     items: tuple[TaskView, ...]
     next_cursor: str | None
+    is_partial: bool = False
+    """Whether a search stopped before it had found a whole page: the cursor goes on with it."""
 
 
 class Queries:
     """What people ask. A `tenant` of None sees every tenant's."""
 
-    def __init__(self, store: Store, endings: Endings, notes: ReadModelNotes, *, clock: Clock, limits: Limits) -> None:
+    def __init__(
+        self,
+        store: Store,
+        endings: Endings,
+        notes: ReadModelNotes,
+        *,
+        blobs: Blobs,
+        clock: Clock,
+        limits: Limits,
+    ) -> None:
         self._store = store
+        self._blobs = blobs
         self._endings = endings
         self._notes = notes
         self._clock = clock
         self._limits = limits
 
     async def get(self, task: TaskId, *, tenant: str | None = None) -> TaskView:
-        """Return a task, or raise `NotFound`."""
+        """Return a task, or raise `NotFound`. Blobs are left where they are: `opened` reads them."""
         (view,) = await self._store.queries.get([task], tenant=tenant)
         if view is None:
             raise NotFound(f"there is no task {task}", field="id")
         return view
+
+    async def opened(self, view: TaskView) -> TaskView:
+        """Return a task with the payload and the result that it has in the blob store, to be shown."""
+        return await self._blobs.open_view(view)
 
     async def status(self, task: TaskId, *, tenant: str | None = None) -> Status:
         """Return the status of a task, cheaply: it may be out of date for a moment. Raises `NotFound`."""
@@ -64,7 +81,7 @@ class Queries:
             view = await self.get(task, tenant=tenant)
             left = deadline - self._clock.monotonic()
             if view.state in TERMINAL or left <= 0:
-                return view
+                return await self.opened(view)
             await self._endings.wait(task, min(left, LOOK_EVERY))
 
     async def wait_for_any(
@@ -93,11 +110,34 @@ class Queries:
         if not 1 <= limit <= self._limits.page:
             raise Invalid(f"must be from 1 to {self._limits.page}", field="limit")
         before = None if cursor is None else parse_task_id(cursor, field="cursor")
+        if which.also is not None:
+            return await self._search(which, limit=limit, before=before, payload=payload)
         if payload:
-            return await large_page(self._store.queries, which, limit=limit, before=before)
+            return await large_page(self._store.queries, which, self._blobs, limit=limit, before=before)
         views = await self._store.queries.list_tasks(which, limit=limit + 1, before=before)
         more = len(views) > limit
         return TaskPage(tuple(views[:limit]), views[limit - 1].id if more else None)
+
+    async def _search(self, which: TaskFilter, *, limit: int, before: TaskId | None, payload: bool) -> TaskPage:
+        found = await self._store.queries.search_tasks(which, limit=limit, before=before)
+        views = found.tasks
+        if payload and views:
+            views = await self._with_payloads(views, which.tenant)
+            if len(views) < len(found.tasks):
+                return TaskPage(views, views[-1].id)
+        return TaskPage(views, found.rest, is_partial=found.rest is not None and len(views) < limit)
+
+    async def _with_payloads(self, views: Sequence[TaskView], tenant: str | None) -> tuple[TaskView, ...]:
+        """Return tasks with payloads and results; fewer, if those are large."""
+        ids = [view.id for view in views]
+
+        async def read(wanted: int, last: TaskView | None) -> Sequence[TaskView]:
+            start = 0 if last is None else ids.index(last.id) + 1
+            part = await self._store.queries.get(ids[start : start + wanted], tenant=tenant)
+            return await self._blobs.open_views([view for view in part if view is not None])
+
+        opened, _ = await bounded_page(read, limit=len(ids), weigh=_weight)
+        return tuple(opened)
 
     async def progress(self, view: TaskView, *, tenant: str | None = None) -> Progress | None:
         """Return how far a task's attempt is, if one runs and has said so."""
@@ -165,14 +205,18 @@ class Queries:
         return frozenset(task for task in tasks if task not in alien)
 
 
-async def large_page(queries: Querying, which: TaskFilter, *, limit: int, before: TaskId | None) -> TaskPage:
+async def large_page(
+    queries: Querying, which: TaskFilter, blobs: Blobs, *, limit: int, before: TaskId | None
+) -> TaskPage:
     """Return a page of tasks with payloads and results; it ends early if those are large."""
 
     async def read(wanted: int, last: TaskView | None) -> Sequence[TaskView]:
         start = before if last is None else last.id
-        return await queries.list_tasks(which, limit=wanted, before=start, payload=True)
+        return await blobs.open_views(await queries.list_tasks(which, limit=wanted, before=start, payload=True))
 
-    views, more = await bounded_page(
-        read, limit=limit, weigh=lambda view: len(view.payload or b"") + len(view.result or b"")
-    )
+    views, more = await bounded_page(read, limit=limit, weigh=_weight)
     return TaskPage(tuple(views), views[-1].id if more else None)
+
+
+def _weight(view: TaskView) -> int:
+    return len(view.payload or b"") + len(view.result or b"")

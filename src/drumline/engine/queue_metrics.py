@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from drumline.core.clock import Clock, Instant
+from drumline.core.durable import WaitKind
 from drumline.core.meters import Labels, summed
 from drumline.core.metrics import Metrics
 from drumline.core.session import SessionView
@@ -12,6 +13,7 @@ from drumline.ports.outbox import CursorView
 from drumline.ports.store import QueueView, Store
 
 MOST_LETTERS: Final = 10_000
+MOST_WAITING: Final = 100_000
 
 
 async def update_queue_metrics(store: Store, metrics: Metrics, clock: Clock) -> int:
@@ -25,6 +27,8 @@ async def update_queue_metrics(store: Store, metrics: Metrics, clock: Clock) -> 
     _set_sessions(metrics, queues, sessions)
     _set_cursors(metrics, cursors, now)
     metrics.dead_letters.set(letters.count)
+    waiting = await store.durable.count_waiting(most=MOST_WAITING)
+    metrics.waiting_tasks.replace({(kind.word,): waiting.get(kind, 0) for kind in WaitKind})
     metrics.stock_taken.set(clock.now() / 1000)
     return len(queues)
 

@@ -22,9 +22,11 @@ from drumline.core.accept_schedule import (
 )
 from drumline.core.clock import Instant, to_instant
 from drumline.core.errors import Conflict, DrumlineError, Invalid, Moved, NotFound
+from drumline.core.fires_by_day import DayFires, fires_by_day
 from drumline.core.firing_policy import FiringPolicy
 from drumline.core.ids import IdSource, ScheduleId, parse_schedule_id
 from drumline.core.job import JobRequest
+from drumline.core.mapping import AllowTask, allow_task, names_in
 from drumline.core.names import check_name, check_text
 from drumline.core.redaction import restored_target
 from drumline.core.schedule import (
@@ -44,7 +46,7 @@ from drumline.core.timetable import FireTime, Rule, upcoming
 from drumline.engine.checks import RequestChecks
 from drumline.engine.paging import bounded_page
 from drumline.engine.secrets import PayloadToCheck
-from drumline.engine.submit_jobs import AllowTask, allow_job, job_names
+from drumline.engine.submit_jobs import allow_job, job_names
 from drumline.ports.schedules import Definition, Placing, ScheduleChange, ScheduleFilter
 from drumline.ports.store import Store
 
@@ -83,6 +85,20 @@ def weight_of(task: TaskRequest | None, job: JobRequest | None) -> int:
     return (0 if task is None else len(task.payload)) + sum(len(each.payload) + TASK_BYTES for each in tasks)
 
 
+def following(view: ScheduleView, count: int) -> tuple[FireTime, ...]:
+    """Return the next fire times of a schedule; none unless it is active."""
+    if view.turn is None:
+        return ()
+    return tuple(upcoming(view.rule, after=Instant(view.turn.fire_at - 1), count=count))
+
+
+def days_of(view: ScheduleView, count: int) -> tuple[DayFires, ...]:
+    """Return how often a schedule fires on each of so many days; nothing unless it is active."""
+    if view.turn is None or count == 0:
+        return ()
+    return tuple(fires_by_day(view.rule, after=Instant(view.turn.fire_at - 1), days=count))
+
+
 class ScheduleStoring(Protocol):
     """Stores schedules that have been checked."""
 
@@ -108,7 +124,7 @@ class ScheduleService:
         """Where new schedules go: to the store, or where `shards` route them."""
         self.check_name: CheckName | None = None
         """Asked before a schedule gets another name; None where the store knows all names."""
-        self._limits, self._quotas, self._secrets, self._types, self._redaction = checks
+        self._limits, self._quotas, self._secrets, self._types, self._redaction, _ = checks
 
     async def create(self, request: ScheduleRequest, *, tenant: str) -> ScheduleView:
         """Store a schedule; raises `Invalid`, or `Conflict` if the name is taken."""
@@ -155,7 +171,7 @@ class ScheduleService:
         rules = await self._types.rules_of(_names_in(target), tenant=tenant)
         if target.task is not None:
             queue = queue_of(target.task, rules.get(target.task.name, UNKNOWN_TYPE))
-            allow(target.task.name, queue, field="task.")
+            allow_task(allow, target.task.name, queue, target.task.payload, rules, field="task.")
         if target.job is not None:
             allow_job(target.job, rules, allow, field="job.")
 
@@ -222,10 +238,11 @@ class ScheduleService:
 
     async def next_times(self, view: ScheduleView, count: int) -> tuple[FireTime, ...]:
         """Return when a schedule fires next; nothing unless it is active."""
-        if view.turn is None:
-            return ()
-        after = Instant(view.turn.fire_at - 1)
-        return await off_loop(FIRE_TIME_BYTES * count, lambda: tuple(upcoming(view.rule, after=after, count=count)))
+        return await off_loop(FIRE_TIME_BYTES * count, lambda: following(view, count))
+
+    async def days(self, view: ScheduleView, count: int) -> tuple[DayFires, ...]:
+        """Return how often a schedule fires on each of so many days; nothing unless it is active."""
+        return await off_loop(FIRE_TIME_BYTES * count, lambda: days_of(view, count))
 
     def editing(self, view: ScheduleView, edit: ScheduleEdit, now: Instant) -> ScheduleChange:
         """Return the change that an edit of a schedule comes down to, or raise `Invalid`."""
@@ -279,7 +296,7 @@ class ScheduleService:
 
 def _names_in(target: ScheduleTarget) -> set[str]:
     if target.task is not None:
-        return {target.task.name}
+        return names_in(target.task.name, target.task.payload)
     return set() if target.job is None else job_names(target.job)
 
 

@@ -17,6 +17,7 @@ from drumline.core.secret import (
 from drumline.core.secret_references import SecretReference, find_secrets, has_secrets
 from drumline.core.subscription import SubscriptionId
 from drumline.core.task import DEFAULT_TENANT
+from drumline.engine.blobs import Blobs
 from drumline.engine.signing import resealed, signing_purpose
 from drumline.ports.sealing import Box
 from drumline.ports.secrets import PutSecret, Resealed
@@ -46,8 +47,9 @@ class Rotated(NamedTuple):
 class SecretService:
     """A tenant's secrets. Values are revealed only to the worker that holds the lease of a task."""
 
-    def __init__(self, store: Store, box: Box) -> None:
+    def __init__(self, store: Store, box: Box, blobs: Blobs | None = None) -> None:
         self._store = store
+        self._blobs = blobs or Blobs()
         self.box = box
 
     async def put(self, name: str, value: str, *, tenant: str) -> PutSecret:
@@ -98,7 +100,7 @@ class SecretService:
         (lease_state,) = await self._store.lease_states([lease])
         if view is None or view.payload is None or lease_state is None:
             raise Fenced(f"another attempt owns task {lease.task} now", field="task")
-        payload = bytes(view.payload)
+        payload = bytes(await self._blobs.read(view.payload))
         if not has_secrets(payload):
             return None
         references = await off_loop(len(payload), lambda: references_in(PayloadToCheck(payload)))

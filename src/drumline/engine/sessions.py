@@ -12,9 +12,10 @@ from drumline.core.codec import NUL, decode, encode, without_nul
 from drumline.core.errors import Forbidden, NotFound, Unavailable
 from drumline.core.ids import SessionId, session_text
 from drumline.core.limits import Limits
-from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
+from drumline.core.session import NO_USAGE, Beat, BeatReply, SessionSpec, SessionView
 from drumline.engine.session_cache import MOST_CACHED, SessionBounds, SpecCache
 from drumline.engine.task_types import TypeRegistry
+from drumline.ports.sessions import Left
 from drumline.ports.store import Sessions as SessionStore
 
 BEATS_EVERY: Final = 0.05
@@ -112,9 +113,7 @@ class SessionService:
         if reply.is_open:
             self._room.seen(beat.session)
         else:
-            self._specs.pop(beat.session)
-            self._room.closed(beat.session)
-            self._noted_pauses.pop(beat.session, None)
+            self._forget(beat.session)
             return reply
         if self._noted_pauses.get(beat.session, self.paused_names) != self.paused_names:
             with suppress(Unavailable):  # then at the next beat
@@ -135,24 +134,51 @@ class SessionService:
 
     async def close(self, session: SessionId) -> None:
         """Note that a worker has left in order."""
+        self._forget(session)
+        await self._store.close_session(session)
+
+    def _forget(self, session: SessionId) -> None:
         self._specs.pop(session)
         self._room.closed(session)
         self._noted_pauses.pop(session, None)
-        await self._store.close_session(session)
+
+    async def leave(self, session: SessionId) -> Left:
+        """Close a session that was asked to drain, unless that was undone."""
+        left = await self._store.leave_session(session)
+        if left is not Left.KEPT:
+            self._forget(session)
+        return left
 
     async def drain(self, session: SessionId, *, tenant: str | None = None) -> None:
         """Ask a worker to finish what it holds and leave; a tenant can ask only its own."""
+        await self._check_owned(session, tenant)
+        await self._store.drain_session(session)
+
+    async def undrain(self, session: SessionId, *, tenant: str | None = None) -> None:
+        """Let a worker go on that was asked to drain; raises `Conflict` if it has left already."""
+        await self._check_owned(session, tenant)
+        await self._store.undrain_session(session)
+
+    async def _check_owned(self, session: SessionId, tenant: str | None) -> None:
+        """Raise unless a worker works for the tenant alone; None may control all."""
         if tenant is not None:
             spec = await self.spec(session)
             if spec.tenant is None:
                 raise Forbidden(f"worker {session_text(session)} serves every tenant", field="id")
             if spec.tenant != tenant:
                 raise _not_open(session)
-        await self._store.drain_session(session)
 
-    async def list(self, *, closed: bool = False, tenant: str | None = None) -> list[SessionView]:
+    async def get(self, session: SessionId, *, tenant: str | None = None) -> SessionView:
+        """Return a worker that is there or left lately, as `list` shows it, or raise `NotFound`."""
+        for view in await self.list(closed=True, tenant=tenant, only=session):
+            return view
+        raise NotFound(f"there is no worker {session_text(session)}", field="id")
+
+    async def list(
+        self, *, closed: bool = False, tenant: str | None = None, only: SessionId | None = None
+    ) -> list[SessionView]:
         """Return the workers there are; a tenant sees its own, and of those that serve everybody what they can run."""
-        views = await self._store.sessions(closed=closed, tenant=tenant)
+        views = await self._store.sessions(closed=closed, tenant=tenant, only=only)
         if tenant is None:
             return views
         return [view if view.spec.tenant else _blurred(view) for view in views]
@@ -165,4 +191,4 @@ def _not_open(session: SessionId) -> NotFound:
 def _blurred(view: SessionView) -> SessionView:
     """Return a worker that serves everybody as a tenant may see it: not where it is, nor how busy others keep it."""
     spec = msgspec.structs.replace(view.spec, host="", pid=0, label="")
-    return msgspec.structs.replace(view, spec=spec, held=0)
+    return msgspec.structs.replace(view, spec=spec, held=0, usage=NO_USAGE)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Protocol
 
@@ -19,7 +20,7 @@ from drumline.engine.flow import FlowLimits
 from drumline.engine.leases import LocalLeases
 from drumline.engine.options import EngineOptions
 from drumline.ports.gateway import Report, weight_of
-from drumline.ports.store import LeaseState, Settled, Settlement
+from drumline.ports.store import Claim, ClaimRequest, LeaseState, Settled, Settlement
 
 LONGEST_WAIT = timedelta(days=366)
 
@@ -31,8 +32,18 @@ class SettleStore(Protocol):
         """Return failures and options of each leased task; None for a lease that is not current."""
         ...
 
-    async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
-        """Record how attempts ended."""
+    async def settle(
+        self, settlements: Sequence[Settlement], *, takers: Sequence[ClaimRequest] = ()
+    ) -> list[Settled | Fenced]:
+        """Record how attempts ended, and lease what that releases to claims that wait."""
+        ...
+
+
+class Takers(Protocol):
+    """The claims of this process that wait for tasks."""
+
+    def takers(self) -> AbstractContextManager[list[ClaimRequest]]:
+        """Give claims to which tasks may be leased meanwhile."""
         ...
 
 
@@ -44,6 +55,7 @@ class Settlements:
         store: SettleStore,
         effects: EffectFollower,
         flow: FlowLimits,
+        takers: Takers,
         *,
         random: Callable[[], float],
         options: EngineOptions,
@@ -54,6 +66,7 @@ class Settlements:
         self.leases = LocalLeases()
         self._random = random
         self._limits = options.limits
+        self._blobs = options.blobs
         self._metrics = options.metrics
         self._batch_size = options.metrics.batch.of("settlements")
         self._batcher: Batcher[Report, State | Fenced] = Batcher(
@@ -64,6 +77,9 @@ class Settlements:
             weights=BatchWeights(weight_of),
         )
         self._releases: set[asyncio.Task[None]] = set()
+        self._takers = takers
+        self.gave: Callable[[ClaimRequest, Claim], None] | None = None
+        """Called with what was leased to a claim that waits."""
 
     async def join(self, reports: Sequence[Report]) -> list[State | Fenced]:
         """Settle in one transaction with the reports of other workers that come at the same time."""
@@ -75,13 +91,29 @@ class Settlements:
         failed = [report.lease for report in reports if isinstance(report.outcome, Failed)]
         lease_states = dict(zip(failed, await self._store.lease_states(failed), strict=True)) if failed else {}
         decided = [self.decide(report, lease_states.get(report.lease) if lease_states else None) for report in reports]
+        if self._blobs.is_on:
+            decided = list(await self._blobs.keep_results(decided))
         return self._counted(decided, await self.record(decided))
 
     async def record(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
         """Record settlements that are decided, and follow what they lead to."""
         settlements = self.leases.with_jobs(settlements)
-        answers = await self._store.settle(settlements)
+        if [1 for settlement in settlements if settlement.job is not None]:
+            answers = await self._settle_in_jobs(settlements)
+        else:
+            answers = await self._store.settle(settlements)
         self.followed(settlements, answers)
+        return answers
+
+    async def _settle_in_jobs(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
+        """Settle tasks of jobs, and give what the store has leased to a claim that waits to that claim."""
+        with self._takers.takers() as takers:
+            answers = await self._store.settle(settlements, takers=takers)
+        claims = [answer.effects.claim for answer in answers if isinstance(answer, Settled)]
+        for claim in claims:
+            if claim is not None and self.gave is not None:
+                (nonce,) = {lease.nonce for lease in claim.leases}
+                self.gave(next(taker for taker in takers if taker.nonce == nonce), claim)
         return answers
 
     def followed(self, settlements: Sequence[Settlement], answers: Sequence[Settled | Fenced]) -> None:

@@ -9,12 +9,15 @@ from typing import Final, Protocol, TypeVar, cast
 
 from drumline.aio.batcher import Batcher, BatchWeights
 from drumline.aio.threads import LARGE, in_thread, off_loop
+from drumline.core.children import ParentTask, as_child, inherit
 from drumline.core.errors import DrumlineError, Forbidden, Invalid, Unavailable
 from drumline.core.ids import IdSource, TaskId
+from drumline.core.mapping import MAP, AllowTask, allow_task, names_in
 from drumline.core.secret_references import any_has_secrets, has_secrets
-from drumline.core.slots import slot_of_key
+from drumline.core.slots import slot_of, slot_of_key
 from drumline.core.task import (
     DEFAULT_TENANT,
+    Lane,
     NewTask,
     SubmitAnswer,
     Submitted,
@@ -25,6 +28,7 @@ from drumline.core.task import (
 )
 from drumline.core.task_type import UNKNOWN_TYPE, TypeRules
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
+from drumline.engine.blobs import BlobTaskStoring, TaskBatches
 from drumline.engine.checks import RequestChecks
 from drumline.engine.collapsing import CollapsingSubmissions
 from drumline.engine.effects import EffectFollower
@@ -37,8 +41,7 @@ from drumline.ports.store import Hint, Submitting
 
 E = TypeVar("E", bound=DrumlineError | None)
 
-Allow = Callable[[str, str], None]
-"""Raises `Forbidden` if a caller may not submit tasks of a name into a queue."""
+Allow = AllowTask
 
 LIGHT: Final = 1000
 """Bytes of payloads, on average, up to which a batch of tasks is checked between two turns of the event loop."""
@@ -89,7 +92,7 @@ class Submissions:
         self._effects = effects
         self._collapse = CollapsingSubmissions(store.collapsing, effects)
         self._ids = ids
-        self._limits, self._quotas, self._secrets, self._types, _ = checks
+        self._limits, self._quotas, self._secrets, self._types, _, self._lanes = checks
         self._tracer = options.tracer
         self._retry = DEFAULT_TUNING.retry
         self.batcher: Batcher[NewTask, SubmitAnswer] = Batcher(
@@ -100,7 +103,11 @@ class Submissions:
             weights=BatchWeights(lambda task: len(task.payload), MOST_BYTES_WAITING),
         )
         self.batcher.meter = options.metrics.batch.of("submissions")
-        self.storing: TaskStoring = self.batcher
+        self.batches: TaskBatches = (
+            BlobTaskStoring(self.batcher, options.blobs) if options.blobs.is_on else self.batcher
+        )
+        """Stores tasks here in batches, large payloads as blobs."""
+        self.storing: TaskStoring = self.batches
         """Where checked tasks go: to the store in batches, or where `shards` route them."""
 
     def tune(self, tuning: Tuning) -> None:
@@ -124,7 +131,8 @@ class Submissions:
         """Store one task, or raise the reason why not; `allow` is asked first about its name and queue."""
         rules = await self._types.rules(request.name, tenant=tenant)
         if allow is not None:
-            allow(request.name, queue_of(request, rules))
+            started = await self._types.rules_of(names_in(request.name, request.payload), tenant=tenant)
+            allow_task(allow, request.name, queue_of(request, rules), request.payload, started)
         if not self._tracer.is_on:
             return await self._submit(request, rules, tenant)
         with sending(self._tracer, queue_of(request, rules), drumline__task__name=request.name) as span:
@@ -176,6 +184,9 @@ class Submissions:
         if len(requests) > self._limits.batch:
             raise Invalid(f"has {len(requests):,} tasks; at most {self._limits.batch:,} are accepted", field="tasks")
         names = {request.name for request in requests if isinstance(request, TaskRequest)}
+        if allow is not None and MAP in names:
+            maps = [request for request in requests if isinstance(request, TaskRequest) and request.name == MAP]
+            names = names.union(*(names_in(MAP, request.payload) for request in maps))
         found = await self._types.rules_of(names, tenant=tenant)
         rules = {name: each.telling("brief") if each.check is not None else each for name, each in found.items()}
         if allow is not None:
@@ -217,6 +228,37 @@ class Submissions:
             return answers
         stored = iter(answers)
         return [next(stored) if isinstance(task, NewTask) else task for task in checked]
+
+    async def accept_children(
+        self, requests: Sequence[TaskRequest], parent: TaskId, heritage: ParentTask, *, allow: Allow | None = None
+    ) -> list[NewTask]:
+        """Return children of a task as they can be stored, in its slot; raise `Invalid` naming one that cannot be."""
+        tenant = heritage.lane.tenant
+        names = {request.name for request in requests}
+        rules = await self._types.rules_of(names, tenant=tenant)
+        told: list[TaskRequest | DrumlineError] = [
+            inherit(request, rules.get(request.name, UNKNOWN_TYPE), heritage) for request in requests
+        ]
+        if allow is not None:
+            told = [_allowed(request, rules, allow) for request in told]
+        ids = self._ids.take_in(slot_of(parent), len(requests))
+        accept_one = self._accepting(rules, tenant)
+
+        def check() -> list[NewTask | DrumlineError]:
+            found = [
+                accept_one(request, number, made) for number, (request, made) in enumerate(zip(told, ids, strict=True))
+            ]
+            return [as_child(task, parent, heritage) if isinstance(task, NewTask) else task for task in found]
+
+        checked = await off_loop(sum(ROW + len(request.payload) for request in requests), check)
+        if any(isinstance(task, NewTask) and has_secrets(task.payload) for task in checked):
+            checked = await self._with_secrets(checked, tenant)
+        if not self._quotas.has_none(tenant):
+            checked = await self._admit(checked, tenant)
+        for task in checked:
+            if isinstance(task, DrumlineError):
+                raise task
+        return [task for task in checked if isinstance(task, NewTask)]
 
     async def _submit_plain(
         self, requests: Sequence[TaskRequest | DrumlineError], rules: Mapping[str, TypeRules], tenant: str
@@ -300,11 +342,26 @@ class Submissions:
         return accept_one
 
     async def _flush(self, tasks: list[NewTask]) -> list[SubmitAnswer]:
-        if len(tasks) == 1 and (stored := await self._lease_on_submit.submit(tasks[0])) is not None:
-            return [stored]
-        if [task.collapse for task in tasks].count(None) < len(tasks):
+        if self._lanes.has_new(tasks) and (refused := await self._lanes.refused(task.lane for task in tasks)):
+            return await self._flush_but(tasks, refused)
+        if len(tasks) == 1:
+            is_plain = tasks[0].collapse is None
+            if is_plain and (stored := await self._lease_on_submit.submit(tasks[0])) is not None:
+                return [stored]
+        else:
+            is_plain = [task.collapse for task in tasks].count(None) == len(tasks)
+        if not is_plain:
             return await self._flush_collapsing(tasks)
-        return await self._flush_plain(tasks)
+        answers = await self._store.submit(tasks)
+        self._stored(tasks, answers)
+        return answers
+
+    async def _flush_but(self, tasks: list[NewTask], refused: Mapping[Lane, Invalid]) -> list[SubmitAnswer]:
+        """Store a batch but for tasks of some lanes."""
+        allowed = [task for task in tasks if task.lane not in refused]
+        stored = iter(await self._flush(allowed) if allowed else [])
+        # Whatever is no answer is raised where it was asked for.
+        return [cast("SubmitAnswer", refused[task.lane]) if task.lane in refused else next(stored) for task in tasks]
 
     async def _flush_collapsing(self, tasks: list[NewTask]) -> list[SubmitAnswer]:
         """Store a batch in which some may collapse; each of the two parts has its own answers, or its own error."""
@@ -328,7 +385,11 @@ class Submissions:
 
     async def _flush_plain(self, tasks: list[NewTask]) -> list[SubmitAnswer]:
         answers = await self._store.submit(tasks)
-        # Committed: from here on nothing may fail the callers. A lost offer is found by the sweep.
+        self._stored(tasks, answers)
+        return answers
+
+    def _stored(self, tasks: Sequence[NewTask], answers: Sequence[SubmitAnswer]) -> None:
+        """Offer what is committed. From here on nothing may fail the callers: a lost offer is found by the sweep."""
         self._effects.submitted(tasks, answers)
         self._effects.offers.offer(
             [
@@ -337,7 +398,6 @@ class Submissions:
                 if isinstance(answer, Submitted) and answer.created
             ]
         )
-        return answers
 
 
 async def _nothing() -> list[SubmitAnswer]:
@@ -350,7 +410,8 @@ def _allowed(
     """Return a request, or the reason why its caller may not make it."""
     if isinstance(request, TaskRequest):
         try:
-            allow(request.name, queue_of(request, rules.get(request.name, UNKNOWN_TYPE)))
+            queue = queue_of(request, rules.get(request.name, UNKNOWN_TYPE))
+            allow_task(allow, request.name, queue, request.payload, rules)
         except Forbidden as error:
             return error
     return request

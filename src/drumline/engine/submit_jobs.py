@@ -1,6 +1,6 @@
 """Bringing jobs in: validated, stored durably as a whole, then offered."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Final, Protocol
 
 from msgspec.structs import replace
@@ -11,31 +11,26 @@ from drumline.core.accept_job import JobDefaults, accept_job, job_key_of, name_o
 from drumline.core.errors import DrumlineError, Invalid
 from drumline.core.ids import IdSource, JobId
 from drumline.core.job import JobRequest, NewJob
+from drumline.core.mapping import MAP, AllowTask, allow_task, names_in
 from drumline.core.retry import DEFAULT_RETRY
 from drumline.core.secret_references import has_secrets
 from drumline.core.slots import slot_of, slot_of_key
-from drumline.core.task import DEFAULT_QUEUE, DEFAULT_TENANT
+from drumline.core.task import DEFAULT_QUEUE, DEFAULT_TENANT, Lane
 from drumline.core.task_type import UNKNOWN_TYPE, TypeRules
 from drumline.core.tuning import Tuning
+from drumline.engine.blobs import BlobJobStoring
 from drumline.engine.checks import RequestChecks
 from drumline.engine.effects import EffectFollower
+from drumline.engine.options import EngineOptions
 from drumline.engine.secrets import PayloadToCheck
 from drumline.engine.submit import MOST_BYTES_WAITING
 from drumline.engine.tracing import sending
 from drumline.ports.jobs import JobAnswer, Jobs, SubmittedJob
-from drumline.ports.tracing import Tracer
 
 TASK_BYTES: Final = 600
 """What looking through a task of a job costs besides its payload, as bytes of JSON."""
 ROW_BYTES: Final = 500
 """What a task weighs besides its payload."""
-
-
-class AllowTask(Protocol):
-    """Raises `Forbidden` if a caller may not submit tasks of a name into a queue; `field` is its place."""
-
-    def __call__(self, name: str, queue: str, *, field: str = "") -> None:
-        """Raise, or do nothing."""
 
 
 class JobStoring(Protocol):
@@ -56,17 +51,18 @@ class JobSubmissions:
         *,
         checks: RequestChecks,
         ids: IdSource,
-        tracer: Tracer,
+        options: EngineOptions,
     ) -> None:
         self._jobs = jobs
         self._effects = effects
         self._ids = ids
-        self._limits, self._quotas, self._secrets, self._types, _ = checks
-        self._tracer = tracer
+        self._limits, self._quotas, self._secrets, self._types, _, self._lanes = checks
+        self._tracer = options.tracer
         self._retry = DEFAULT_RETRY
-        self.storing: JobStoring = Batcher[NewJob, JobAnswer](
+        batcher = Batcher[NewJob, JobAnswer](
             self._flush, name="jobs", largest=100, weights=BatchWeights(_weight_of, MOST_BYTES_WAITING)
         )
+        self.storing: JobStoring = BlobJobStoring(batcher, options.blobs) if options.blobs.is_on else batcher
         """Where checked jobs go: to the store in batches, or where `shards` route them."""
 
     def tune(self, tuning: Tuning) -> None:
@@ -123,6 +119,13 @@ class JobSubmissions:
         return await off_loop(weight, check)
 
     async def _flush(self, jobs: list[NewJob]) -> list[JobAnswer]:
+        refused = await self._lanes.refused(each.task.lane for job in jobs for each in job.tasks)
+        errors = {job.id: refused[lane] for job in jobs if (lane := _first_of(job, refused)) is not None}
+        allowed = [job for job in jobs if job.id not in errors]
+        stored = iter(await self._store(allowed) if allowed else [])
+        return [errors[job.id] if job.id in errors else next(stored) for job in jobs]
+
+    async def _store(self, jobs: list[NewJob]) -> list[JobAnswer]:
         answers = await self._jobs.submit_jobs(jobs)
         # Committed: from here on nothing may fail the callers. A lost offer is found by the sweep.
         for job, answer in zip(jobs, answers, strict=True):
@@ -132,8 +135,12 @@ class JobSubmissions:
 
 
 def job_names(request: JobRequest) -> set[str]:
-    """Return the names of a job's tasks."""
-    return {name_of(key, task) for key, task in request.tasks.items()}
+    """Return the names of a job's tasks, and of those that they are known to start."""
+    names = {name_of(key, task) for key, task in request.tasks.items()}
+    if MAP in names:
+        maps = [task for key, task in request.tasks.items() if name_of(key, task) == MAP]
+        names = names.union(*(names_in(MAP, task.payload) for task in maps))
+    return names
 
 
 def allow_job(request: JobRequest, rules: Mapping[str, TypeRules], allow: AllowTask, *, field: str = "") -> None:
@@ -141,7 +148,12 @@ def allow_job(request: JobRequest, rules: Mapping[str, TypeRules], allow: AllowT
     for key, task in request.tasks.items():
         name = name_of(key, task)
         declared = rules.get(name, UNKNOWN_TYPE).defaults.queue
-        allow(name, task.queue or declared or DEFAULT_QUEUE, field=f"{field}tasks.{key}.")
+        queue = task.queue or declared or DEFAULT_QUEUE
+        allow_task(allow, name, queue, task.payload, rules, field=f"{field}tasks.{key}.")
+
+
+def _first_of(job: NewJob, lanes: Container[Lane]) -> Lane | None:
+    return next((each.task.lane for each in job.tasks if each.task.lane in lanes), None)
 
 
 def _weight_of(job: NewJob) -> int:

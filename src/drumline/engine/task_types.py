@@ -93,6 +93,11 @@ class TypeRegistry:
         rules = {name: each.telling(detail) if each.warn is not None else each for name, each in found.items()}
         return [_warnings(name, payload, rules.get(name, UNKNOWN_TYPE)) for name, payload in requests]
 
+    async def warnings_of_one(self, name: str, payload: Raw, *, tenant: str) -> tuple[SubmissionWarning, ...]:
+        """Return what is doubtful about one submission that was accepted."""
+        rules = await self.rules(name, tenant=tenant)
+        return _warnings(name, payload, rules if rules.warn is None else rules.telling("full"))
+
     async def close(self) -> None:
         """Ask nothing more."""
         await self._known.close()

@@ -1,13 +1,22 @@
 """Finding out why a task is not running: what stands around it, looked up only where it can matter."""
 
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
 from drumline.core.clock import Instant
-from drumline.core.durable import WaitView
+from drumline.core.durable import CHILD_KINDS, WaitView
 from drumline.core.errors import NotFound
 from drumline.core.ids import TaskId
+from drumline.core.session import SessionView
 from drumline.core.state import State
 from drumline.core.task import Lane, TaskView
 from drumline.core.wait_reasons import MOST_AHEAD, Surroundings, WaitReason, explain
 from drumline.ports.store import Store
+
+MOST_NAMED: Final = 10
+"""Children that are named of those that a task waits for."""
 
 
 class WaitReasons:
@@ -20,13 +29,33 @@ class WaitReasons:
 
     async def why(self, task: TaskId, *, tenant: str | None = None) -> tuple[WaitReason, ...]:
         """Return why a task is not running, the weightiest reason first, or raise `NotFound`."""
-        (view,) = await self._store.queries.get([task], tenant=tenant, payload=False)
-        if view is None:
+        found = await self.why_many([task], tenant=tenant)
+        if task not in found:
             raise NotFound(f"there is no task {task}", field="id")
-        return explain(view, await self._around(view, tenant))
+        return found[task]
 
-    async def _around(self, view: TaskView, tenant: str | None) -> Surroundings:
+    async def why_many(
+        self, tasks: Sequence[TaskId], *, tenant: str | None = None
+    ) -> dict[TaskId, tuple[WaitReason, ...]]:
+        """Return why each of some tasks is not running; one that does not exist is left out."""
+        views = await self._store.queries.get(tasks, tenant=tenant, payload=False)
         now = Instant(await self._store.queries.now())
+        sessions = await self._sessions(views, tenant)
+        return {
+            view.id: explain(view, await self._around(view, now, sessions, tenant))
+            for view in views
+            if view is not None
+        }
+
+    async def _sessions(self, views: Sequence[TaskView | None], tenant: str | None) -> tuple[SessionView, ...]:
+        """Return the live workers, where they can matter."""
+        if not any(view is not None and view.state is State.QUEUED for view in views):
+            return ()
+        return tuple(await self._store.sessions.sessions(tenant=tenant))
+
+    async def _around(
+        self, view: TaskView, now: Instant, sessions: tuple[SessionView, ...], tenant: str | None
+    ) -> Surroundings:
         if view.state is State.BLOCKED:
             return await self._family(view, now, tenant)
         if view.state is not State.QUEUED:
@@ -36,7 +65,7 @@ class WaitReasons:
             return Surroundings(now=now, waits=waits)
         return Surroundings(
             now=now,
-            sessions=tuple(await self._store.sessions.sessions(tenant=tenant)),
+            sessions=sessions,
             pause=await self._pause(view.lane),
             is_name_paused=view.lane.name in self.paused_names,
             limits=tuple(await self._store.limits.limit_uses(view.id, tenant=tenant)),
@@ -48,7 +77,16 @@ class WaitReasons:
         if view.due_at is not None and view.due_at <= now:
             return ()
         found = await self._store.durable.steps(view.id, after=0, limit=1, tenant=tenant)
-        return () if isinstance(found, NotFound) else found.waits
+        if isinstance(found, NotFound):
+            return ()
+        return tuple([await self._with_children(view.id, wait) for wait in found.waits])
+
+    async def _with_children(self, task: TaskId, wait: WaitView) -> WaitView:
+        """Return a wait with some of the children that it is for."""
+        if wait.kind not in CHILD_KINDS:
+            return wait
+        pending = await self._store.children.pending(task, wait.name, wait.key, limit=MOST_NAMED)
+        return replace(wait, children=tuple(pending))
 
     async def _pause(self, lane: Lane) -> str | None:
         # The list of queues counts all that waits: it is asked for only where its reason is wanted.

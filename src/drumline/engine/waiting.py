@@ -10,19 +10,26 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from time import monotonic
 from typing import Final
 
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.session import SessionSpec
 from drumline.core.task import ClaimedTask
+from drumline.engine.idle_claimers import IdleClaimers
+from drumline.ports.claim import ClaimRequest
 from drumline.ports.hint import Hint
 
 Kind = tuple[tuple[str, ...], tuple[str, ...], str | None]
 """What a claimer can be given: queues, names, tenant. Those of one kind are as good as each other."""
 
 CALLED: Final = 2
+MOST_KINDS: Final = 8
+"""Kinds of claimers of which one is named to a settlement that may release tasks."""
+MOST_OF_KIND: Final = 4
+"""Claimers of a kind that are looked at for it."""
+MOST_SATED: Final = 10_000
+"""Sessions that are remembered; if one is forgotten, a task may be leased to it in vain."""
 SAME_SECONDS: Final = 0.002
 """Two alarms that are no further apart are for the same task."""
 
@@ -46,6 +53,16 @@ class Waiter:
         """What was leased to its claim while it waited."""
         self.is_asleep = False
         """Whether it waits to be woken; else it is asking the store."""
+        self.request: ClaimRequest | None = None
+        """What it claims, if it waits when it finds nothing."""
+        self.has_found_all = False
+        """Whether it found as much as it could take when it looked."""
+        self.is_likely_to_wait = False
+        """Whether there was not enough for it the last time."""
+        self.is_taker = False
+        """Whether a settlement is under way that may lease it tasks."""
+        self.place = 0
+        """Where it is among those who wait: the lower, the longer."""
         self._sleep: asyncio.Future[None] | None = None
 
     def take(self) -> "tuple[TaskId, ...] | None":
@@ -68,6 +85,12 @@ class Waiter:
         """Tell whether a task is for this claimer."""
         _, names, tenant = self.kind
         return self.serves(task.queue) and task.name in names and tenant in {None, task.tenant}
+
+    @property
+    def may_take(self) -> bool:
+        """Whether tasks can be leased to its claim: it sleeps, or will soon, and no settlement may do so already."""
+        waits = self.request is not None and (self.is_asleep or self.is_likely_to_wait)
+        return waits and not self.is_woken and not self.is_taker
 
     def serves(self, queue: str) -> bool:
         """Tell whether a task in `queue` may be for this claimer."""
@@ -106,21 +129,24 @@ class Waiters:
     def __init__(self, *, poll: float = 1.0, clock: Callable[[], float] = monotonic) -> None:
         self.poll = poll
         self._clock = clock
-        self._idle: OrderedDict[Waiter, None] = OrderedDict()
+        self._idle = IdleClaimers()
         self._watches: dict[Kind, tuple[Waiter, float]] = {}
         """Who keeps watch for a kind, and until when."""
         self._sessions: dict[SessionId, Waiter] = {}
         """The claimers to whom a task can be handed."""
+        self._sated: OrderedDict[SessionId, None] = OrderedDict()
+        """The sessions whose last claim found all that it could take: the next one will hardly wait."""
 
     @property
     def are_any(self) -> bool:
         """Whether any claimer waits."""
-        return bool(self._idle)
+        return len(self._idle) > 0
 
     @contextmanager
     def waiting(self, spec: SessionSpec, session: SessionId, nonce: int = 0) -> Iterator[Waiter]:
         """Give a claimer that can be woken, for as long as it needs."""
         waiter = Waiter((spec.queues, spec.names, spec.tenant), nonce)
+        waiter.is_likely_to_wait = session not in self._sated
         self.add(waiter)
         self._sessions[session] = waiter
         try:
@@ -128,18 +154,19 @@ class Waiters:
         finally:
             if self._sessions.get(session) is waiter:
                 del self._sessions[session]
+            self._note_sated(session, waiter.has_found_all)
             self.remove(waiter)
 
     def add(self, waiter: Waiter) -> None:
         """Let `waiter` be woken."""
-        self._idle[waiter] = None
+        self._idle.add(waiter)
 
     def remove(self, waiter: Waiter) -> None:
         """Stop waking `waiter`, and let another keep watch if it did.
 
         A wake-up that found it busy with a claim, whose answer may be older than the task, is passed on to another.
         """
-        self._idle.pop(waiter, None)
+        self._idle.discard(waiter)
         if waiter.handed is None and waiter.woken_for is not None:
             self.wake(waiter.woken_for, 1)
         watch = self._watches.get(waiter.kind)
@@ -161,18 +188,19 @@ class Waiters:
         waiter.is_woken = False
         if not waiter.leased:  # else it claims nothing now, and the wake-up goes to another claimer
             waiter.woken_for = None
-        self._idle[waiter] = None  # where it was, unless it was woken
+        self._idle.add(waiter)  # where it was, unless it was woken
         watch = self._watches.get(waiter.kind)
         return is_woken or watch is None or watch[0] is waiter
 
     def found_all(self, waiter: Waiter) -> None:
         """Note that `waiter` has found as much as it can take: if it was not woken for it, wake others."""
+        waiter.has_found_all = True
         if waiter.looks_for_all:
             self._call(waiter.kind, CALLED)
 
     def wake(self, queue: str, count: int) -> None:
         """Wake up to `count` claimers who serve `queue`."""
-        for waiter in list(islice((each for each in self._idle if each.serves(queue)), count)):
+        for waiter in self._idle.serving(queue, count):
             waiter.looks_for_all = False
             self._wake(waiter, queue)
 
@@ -197,6 +225,20 @@ class Waiters:
             self._wake(waiter, None)
         return True
 
+    @contextmanager
+    def takers(self) -> Iterator[list[ClaimRequest]]:
+        """Give claims to which tasks may be leased meanwhile: of each kind the one that has waited longest."""
+        kinds = self._idle.by_kind(MOST_KINDS, MOST_OF_KIND)
+        firsts = [next((waiter for waiter in those if waiter.may_take), None) for those in kinds]
+        takers = [waiter for waiter in firsts if waiter is not None]
+        for waiter in takers:
+            waiter.is_taker = True
+        try:
+            yield [waiter.request for waiter in takers if waiter.request is not None]
+        finally:
+            for waiter in takers:
+                waiter.is_taker = False
+
     def is_asleep(self, session: SessionId, nonce: int) -> bool:
         """Tell whether a claim of this process waits to be woken, so that it is given nothing by itself now."""
         waiter = self._sessions.get(session)
@@ -206,6 +248,13 @@ class Waiters:
         """Wake everyone: something changed that is not about one queue."""
         for waiter in list(self._idle):
             self._wake(waiter, "")
+
+    def _note_sated(self, session: SessionId, is_sated: bool) -> None:
+        self._sated.pop(session, None)
+        if is_sated:
+            self._sated[session] = None
+            if len(self._sated) > MOST_SATED:
+                self._sated.popitem(last=False)
 
     def _watch(self, waiter: Waiter, seconds: float) -> bool:
         """Tell whether `waiter` has the alarm of its kind: no other has it, or only for a later time."""
@@ -218,13 +267,13 @@ class Waiters:
 
     def _call(self, kind: Kind, count: int) -> list[Waiter]:
         """Let some of a kind look for themselves, and return them."""
-        called = list(islice((each for each in self._idle if each.kind == kind), count))
+        called = self._idle.of_kind(kind, count)
         for waiter in called:
             waiter.looks_for_all = True
             self._wake(waiter, None)
         return called
 
     def _wake(self, waiter: Waiter, queue: str | None) -> None:
-        del self._idle[waiter]
+        self._idle.discard(waiter)
         waiter.woken_for = queue
         waiter.wake()

@@ -18,7 +18,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from drumline.core.errors import Unavailable
 from drumline.kafka.options import KafkaOptions, Topic
-from drumline.ports.bus import BusMessage
+from drumline.ports.bus import BusBatch
 
 T = TypeVar("T")
 
@@ -32,6 +32,9 @@ HEADERS: Final[dict[str, str | bytes | None]] = {"content-type": "application/cl
 PRODUCING: Final[dict[str, Any]] = {
     "enable.idempotence": True,
     "acks": "all",
+    # A broker that knows nothing of a producer takes any of its messages as the first (KAFKA-15591). Were two requests
+    # under way while it starts, it could refuse the first of them and keep the second.
+    "max.in.flight.requests.per.connection": 1,
     "message.timeout.ms": 0,  # an event that gave up would be overtaken by the next one of its task
     "linger.ms": 5,
     "compression.type": "lz4",
@@ -65,9 +68,9 @@ class KafkaBus:
         """Why nothing can be sent at the moment: the first error since the last success."""
         return self._reason and self._told(self._reason)
 
-    async def send(self, messages: Sequence[BusMessage]) -> None:
-        """Hand a batch over."""
-        await self._run(lambda: self._send(messages))
+    async def send(self, batches: Sequence[BusBatch]) -> None:
+        """Hand a page over."""
+        await self._run(lambda: self._send(batches))
 
     async def sent(self, *, seconds: float) -> bool:
         """Wait until everything that was handed over is kept by all in-sync brokers."""
@@ -93,33 +96,26 @@ class KafkaBus:
         # Nothing in the thread waits longer than it was told to, so it needs no timeout besides.
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
-    def _send(self, messages: Sequence[BusMessage]) -> None:
+    def _send(self, batches: Sequence[BusBatch]) -> None:
         try:
             self._make_topics()
             producer = self._producer = self._producer or self._new_producer()
-            for message in messages:
-                self._produce(producer, message)
+            for batch in batches:
+                self._produce(producer, batch)
         except (KafkaException, BufferError) as error:
             self._drop()
             raise self._unavailable(_words(error)) from error
 
-    def _produce(self, producer: Producer, message: BusMessage) -> None:
-        """Hand a message over; where there is no room for it, once some of the others are kept."""
-        for waits in (ROOM_SECONDS, 0.0):
+    def _produce(self, producer: Producer, batch: BusBatch) -> None:
+        """Hand messages over; where there is no room for one, once some of the others are kept."""
+        topic = self._options.topics[batch.channel].name
+        produce, noted = producer.produce, self._note_refusal
+        for key, value in zip(batch.keys, batch.values, strict=True):
             try:
-                producer.produce(
-                    self._options.topics[message.channel].name,
-                    message.value,
-                    key=message.key,
-                    headers=HEADERS,
-                    on_delivery=self._note_refusal,
-                )
+                produce(topic, value, key, headers=HEADERS, on_delivery=noted)
             except BufferError:
-                if not waits:
-                    raise
-                producer.flush(waits)
-            else:
-                return
+                producer.flush(ROOM_SECONDS)
+                produce(topic, value, key, headers=HEADERS, on_delivery=noted)
 
     def _check(self) -> None:
         self._admin = self._admin or self._new_admin()

@@ -37,7 +37,7 @@ def _load(target: str) -> list[App]:
         return [_named(module, name, target)]
     apps = [app for value in tuple(vars(module).values()) if (app := _app_of(value)) is not None]
     if not apps:
-        raise Invalid(f"{target} has no app: it needs a line such as `app = Drumline()`", field="app")
+        raise Invalid(f'{target} has no app: it needs a line such as `app = Drumline("shop")`', field="app")
     return apps
 
 

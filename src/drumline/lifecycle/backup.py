@@ -1,6 +1,9 @@
 """Copies of the store: making one, and what has to be done once one was put in its place."""
 
 import asyncio
+import os
+import shutil
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -11,12 +14,13 @@ from drumline.lifecycle.data_folder import is_served
 from drumline.lifecycle.processes import opened
 from drumline.ports.store import Sessions
 from drumline.settings import Settings
+from drumline.settings.fields import BLOB_FOLDER
 from drumline.settings.secret_key import box_of
 from drumline.shards.move import Mover
 from drumline.shards.service import open_urls
 from drumline.stores.sqlite.backing_up import Backup, back_up
 
-__all__ = ["Backup", "Restored", "back_up", "check_idle", "finish_restore", "sqlite_file"]
+__all__ = ["Backup", "Restored", "back_up", "back_up_blobs", "check_idle", "finish_restore", "sqlite_file"]
 
 MOST_NAMED = 5
 
@@ -40,6 +44,30 @@ def sqlite_file(settings: Settings) -> str:
             field="store_url",
         )
     return str(settings.sqlite_path)
+
+
+def back_up_blobs(settings: Settings, target: Path) -> tuple[Path, int] | None:
+    """Copy the blobs of the data folder beside a copy of the database; return the folder, and how many are in it.
+
+    Call it after the database was copied: a blob is written before the row that refers to it. Blobs never change, so a
+    hard link does where the file system has them. None if the blobs are elsewhere, or there are none.
+    """
+    source = settings.data / BLOB_FOLDER
+    if settings.blob_url is not None or not source.is_dir():
+        return None
+    folder, count = target.with_name(f"{target.name}.{BLOB_FOLDER}"), 0
+    for blob in sorted(path for path in source.rglob("*") if path.is_file() and not path.name.startswith(".")):
+        copy = folder / blob.relative_to(source)
+        copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not copy.exists():
+            try:
+                os.link(blob, copy)
+            except FileNotFoundError:  # its task was pruned meanwhile
+                continue
+            except OSError:
+                shutil.copy2(blob, copy)
+        count += 1
+    return (folder, count) if count else None
 
 
 async def check_idle(settings: Settings) -> None:

@@ -1,8 +1,8 @@
 """The mail server and the gateway for text messages that the settings name."""
 
 from drumline.core.errors import Invalid
+from drumline.outbound.mail import MailServer
 from drumline.outbound.sms import SmsGateway
-from drumline.outbound.smtp import MailServer
 from drumline.settings import Settings
 
 NEAREST_MAIL_SERVER = MailServer(host="127.0.0.1", port=25, tls="none")

@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from drumline.observe.exposition import Exposition
 
 LONGEST_LINE = 8192
+_WITH_API = frozenset({"api", "dev"})
+"""Roles of processes that show their metrics at /metrics of the API."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class WatchedProcess(NamedTuple):
-    """A process that is watched: the services for it, and its metrics where the package for them is installed."""
+    """A process that is watched: the services for it, and its metrics where they are shown and can be."""
 
     services: Mapping[str, Service]
     exposition: "Exposition | None"
@@ -38,7 +40,8 @@ async def watched(
     metrics: Metrics, settings: Settings, stopping: Stopping, *, role: str
 ) -> AsyncIterator[WatchedProcess]:
     """Monitor a process; its monitor port, if it has one, is open inside the block."""
-    exposition = exposition_of(metrics, role=role)
+    is_shown = role in _WITH_API or settings.monitor.port is not None
+    exposition = exposition_of(metrics, role=role) if is_shown else None
     watch = WatchedProcess({"watch the event loop": partial(watch_loop, metrics)}, exposition)
     async with _monitored(watch, metrics, settings, stopping):
         yield watch

@@ -14,7 +14,6 @@ from typing import Any
 
 import structlog
 
-from drumline.core.clock import SystemClock
 from drumline.core.errors import DrumlineError, Forbidden, Unauthorized, Unavailable
 from drumline.core.metrics import Metrics
 from drumline.engine.engine import Engine
@@ -24,45 +23,19 @@ from drumline.lifecycle.apps import App, bind_apps, load_apps
 from drumline.lifecycle.data_folder import make_data_folder, with_stored_key
 from drumline.lifecycle.live import Live, RemoteRuntime, following, kept_live, show_config_state
 from drumline.lifecycle.monitoring import traced, watched
-from drumline.lifecycle.relay_setup import relay_services
 from drumline.lifecycle.schedule_registration import register_schedules
 from drumline.lifecycle.shard_services import following_shards, for_each_shard
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
 from drumline.lifecycle.stop_signals import ending_by_signal, stopping_by_signal
 from drumline.lifecycle.worker_setup import assemble_worker, built_in_kinds, follow_settings, worker_options
 from drumline.ports.tracing import NO_TRACER, Tracer
-from drumline.scheduler.bulk import BulkDuty
-from drumline.scheduler.copies import DirectoryCopies
-from drumline.scheduler.depth import DepthSampler
-from drumline.scheduler.drain import Drainer
-from drumline.scheduler.duty import Duty, Rounds
-from drumline.scheduler.expire import Expirer
-from drumline.scheduler.fire import Firer
-from drumline.scheduler.limit_shares import LimitShares
-from drumline.scheduler.moves import MoveKeeper
-from drumline.scheduler.pauses import PauseKeeper
-from drumline.scheduler.prune import Pruner
-from drumline.scheduler.prune_events import EventPruner
-from drumline.scheduler.queue_metrics import QueueMetrics
-from drumline.scheduler.read_model import ReadModelKeeper
-from drumline.scheduler.reap import Reaper
-from drumline.scheduler.ripple import Ripple
-from drumline.scheduler.sort import Sorter
-from drumline.scheduler.stats import StatsCounter
-from drumline.scheduler.stored import StoredTasks
-from drumline.scheduler.sweep import Sweeper
-from drumline.scheduler.tidy import Tidier
-from drumline.scheduler.waits import WaitExchange
 from drumline.sdk.embedded import EngineTransport
 from drumline.sdk.http import HttpTransport
 from drumline.sdk.transport import LiveNames
 from drumline.settings import Settings, Sources
 from drumline.settings.secret_key import box_of
-from drumline.shards.forwarding import Forwarding
-from drumline.shards.limits import share_mover
 from drumline.shards.migrating import migrate_shards
-from drumline.shards.shard_set import Shard, ShardSet
-from drumline.transactions.relay import Outbox, OutboxRelay
+from drumline.shards.shard_set import ShardSet
 from drumline.wiring import DEFAULT_SIGN_IN, Opened, open_postgres, remote_gateway, wire
 from drumline.worker.hidden_environment import protect_process
 from drumline.worker.worker import Worker
@@ -130,6 +103,8 @@ def spare_collector() -> None:
 
 async def run_scheduler(settings: Settings, sources: Sources | None = None) -> None:
     """Run the duties alone."""
+    from drumline.lifecycle.duties import scheduler_services  # noqa: PLC0415 - workers need none of them
+
     async with opened(settings) as wired, following(wired.engine, settings, sources):
         with stopping_by_signal() as stopping:
             async with watched(wired.engine.metrics, settings, stopping, role="scheduler") as watch:
@@ -138,6 +113,9 @@ async def run_scheduler(settings: Settings, sources: Sources | None = None) -> N
 
 async def run_relay(settings: Settings, urls: Sequence[str], tenants: Sequence[str], *, once: bool = False) -> None:
     """Relay outboxes alone; `once` stores what waits now, and ends."""
+    from drumline.lifecycle.duties import outbox_relays  # noqa: PLC0415
+    from drumline.scheduler.duty import Rounds  # noqa: PLC0415
+
     async with opened(settings) as wired:
         relays = outbox_relays(wired.engine, urls, tenants)
         if once:
@@ -148,11 +126,6 @@ async def run_relay(settings: Settings, urls: Sequence[str], tenants: Sequence[s
         services["shards"] = following_shards(wired.shards)
         with stopping_by_signal() as stopping:
             await run_in_stages([Stage(services)], stopping)
-
-
-def outbox_relays(engine: Engine, urls: Sequence[str], tenants: Sequence[str]) -> list[OutboxRelay]:
-    """Return what relays the outboxes at these addresses."""
-    return [OutboxRelay(Outbox(url), engine.submissions, tenants=tenants) for url in urls]
 
 
 async def run_worker(settings: Settings, targets: Sequence[str], sources: Sources | None = None) -> None:
@@ -211,12 +184,14 @@ async def _run_until_stopped(worker: Worker, besides: dict[str, Service], settin
 
 async def run_embedded_worker(app: App, engine: Engine, stop: asyncio.Event) -> None:
     """Run a worker for one app on an engine that the caller has opened, until `stop` is set."""
+    from drumline.lifecycle.duties import least_duties  # noqa: PLC0415
+    from drumline.scheduler.duty import Rounds  # noqa: PLC0415
+
     settings = Settings()
     kinds = built_in_kinds(settings, is_embedded=True)
     worker = assemble_worker(gateway_of(engine), [app], worker_options(settings), kinds, engine.metrics)
-    reaper = Reaper(engine, clock=SystemClock(), poison_after=settings.poison_after)
     async with asyncio.TaskGroup() as group:
-        for duty in (reaper, Firer(engine.firings), Expirer(engine)):
+        for duty in least_duties(engine, settings):
             group.create_task(Rounds(duty).run(stop), name=duty.name)
         own = EngineTransport(engine, asyncio.get_running_loop())
         group.create_task(register_schedules([app], own)(stop), name="schedules")
@@ -261,52 +236,6 @@ async def _wired(settings: Settings, tracer: Tracer, sign_in: SignInOptions) -> 
                 log.warning("store.awaited", error=error.message, seconds=STORE_SECONDS)
                 is_told = True
         await asyncio.sleep(LOOK_EVERY)
-
-
-def scheduler_services(opened: Opened, settings: Settings) -> dict[str, Service]:
-    """Return the duties of every shard, and those between shards."""
-    shards, metrics = opened.shards, opened.engine.metrics
-    between: list[Duty] = [
-        MoveKeeper(shards),
-        Drainer(shards),
-        WaitExchange(shards, forwarded=Forwarding(shards).forwarded),
-        LimitShares(share_mover(shards)),
-        DirectoryCopies(shards),
-        PauseKeeper(opened.engine.store, opened.engine.control, queues=lambda: opened.engine.tuning.paused_queues),
-    ]
-    between += outbox_relays(opened.engine, (settings.outbox.urls or "").split(), settings.outbox.tenants)
-    return {
-        "shards": following_shards(shards),
-        "duties": for_each_shard(shards, lambda shard: duties_of(shard, settings)),
-        **{duty.name: Rounds(duty, metrics=metrics).run for duty in between},
-    }
-
-
-def duties_of(shard: Shard, settings: Settings) -> dict[str, Service]:
-    """Return the scheduler's duties for one shard."""
-    engine = shard.engine
-    duties: list[Duty] = [
-        Reaper(engine, clock=SystemClock(), poison_after=settings.poison_after),
-        Firer(engine.firings),
-        Expirer(engine),
-        Pruner(engine.store, retention=settings.retention),
-        EventPruner(engine.store, retention=settings.events.retention, rows=settings.events.rows),
-        Tidier(engine.store, clock=SystemClock()),
-        BulkDuty(engine, clock=SystemClock(), retention=settings.retention),
-        StatsCounter(engine.store, metrics=engine.metrics),
-        DepthSampler(engine.store.stats, clock=SystemClock()),
-        QueueMetrics(engine.store, engine.metrics, clock=SystemClock()),
-        Ripple(engine),
-        Sorter(engine),
-    ]
-    if shard.swept is not None:
-        duties.append(Sweeper(engine.store, shard.swept, metrics=engine.metrics))
-    if engine.read_model is not None:
-        duties.append(ReadModelKeeper(engine.store, engine.read_model, engine.notes))
-    services: dict[str, Service] = {duty.name: Rounds(duty, metrics=engine.metrics).run for duty in duties}
-    if shard.listen_stored is not None:
-        services["stored"] = StoredTasks(shard.store, engine.offer, shard.listen_stored).run
-    return services | relay_services(engine.store, settings, engine.metrics)
 
 
 def hearing_services(shards: ShardSet) -> dict[str, Service]:

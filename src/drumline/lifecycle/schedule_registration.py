@@ -1,6 +1,7 @@
 """Registering the schedules and limits of the apps that a worker serves, when it starts."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, Final
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 
 from drumline.core.app_schedules import Registered, RegisterRequest
 from drumline.core.errors import DrumlineError, Forbidden, Overloaded, Unavailable
+from drumline.core.log_fields import FACTS
 from drumline.lifecycle.apps import App
 from drumline.sdk.limits import SetLimit, limit_name
 from drumline.sdk.schedules import RegisterSchedules
@@ -22,6 +24,7 @@ Registering = Callable[[asyncio.Event], Coroutine[Any, Any, None]]
 """A service, which ends by itself."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
+_log = logging.getLogger("drumline.schedules")
 
 
 def register_schedules(apps: Sequence[App], transport: Transport) -> Registering:
@@ -101,7 +104,9 @@ async def _register(transport: Transport, request: RegisterRequest) -> bool:
 def _tell(app: str, done: Registered) -> None:
     kept = {"created": done.created, "changed": done.changed, "resumed": done.resumed}
     if news := {word: list(names) for word, names in kept.items() if names}:
-        log.info("schedules.registered", app=app, **news)
+        # By the standard library: in a program of the user's, structlog is not set up and would print it.
+        words = "; ".join(f"{word} {', '.join(names)}" for word, names in news.items())
+        _log.info("schedules.registered: %s: %s", app, words, extra={FACTS: {"app": app, **news}})
     if done.paused:
         log.warning("schedules.paused", app=app, schedules=list(done.paused), reason="their code is gone")
     if done.refused:

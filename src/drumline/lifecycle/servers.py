@@ -28,11 +28,12 @@ from drumline.lifecycle.addresses import url_of
 from drumline.lifecycle.apps import bind_apps, load_apps
 from drumline.lifecycle.banner import Ready, banner
 from drumline.lifecycle.data_folder import announced, first_key, make_data_folder
+from drumline.lifecycle.duties import scheduler_services
 from drumline.lifecycle.listen import listening, open_server
 from drumline.lifecycle.live import following
 from drumline.lifecycle.monitoring import lingering, traced, watched
 from drumline.lifecycle.notifier_process import notifier_services
-from drumline.lifecycle.processes import hearing_services, opened, scheduler_services
+from drumline.lifecycle.processes import hearing_services, opened
 from drumline.lifecycle.schedule_registration import register_schedules
 from drumline.lifecycle.shard_services import for_each_shard
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
@@ -43,6 +44,7 @@ from drumline.sdk.embedded import EngineTransport
 from drumline.settings import Settings, Sources
 from drumline.settings.convert import http_limits_of, sign_in_policy_of, sign_in_secret_of
 from drumline.settings.fields import KEY_FILE
+from drumline.worker.worker import Worker
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -91,7 +93,7 @@ async def run_dev(
                 *([Stage(more, is_purpose=True)] if more else []),
                 Stage(
                     {
-                        "worker": partial(worker.run, hurry=stopping.hurried),
+                        "worker": partial(_work, worker, hurry=stopping.hurried),
                         "schedules": register_schedules(apps, own),
                     }
                 ),
@@ -162,7 +164,8 @@ class ApiSignals(NamedTuple):
 
 def _api_server(engine: Engine, settings: Settings, key: str, signals: ApiSignals) -> Server:
     http = http_limits_of(settings.http)
-    info = Info(version=__version__, disk=str(settings.data), http=http)
+    ui = settings.ui
+    info = Info(version=__version__, disk=str(settings.data), http=http, environment=ui.environment, colour=ui.colour)
     write = None if signals.exposition is None else signals.exposition.write
     app = create_app(
         engine, keys=ConfiguredKeys([key]), info=info, stop=signals.stop, leaving=signals.leaving, write_metrics=write
@@ -181,6 +184,16 @@ def _ready(settings: Settings, names: tuple[str, ...], *, is_found: bool, is_dem
         is_found=is_found,
         is_demo=is_demo,
     )
+
+
+async def _work(worker: Worker, stop: asyncio.Event, hurry: asyncio.Event) -> None:
+    """Run the worker; if it was drained, the rest of the process goes on without it, which is logged."""
+    await worker.run(stop, hurry)
+    if not stop.is_set():
+        log.warning(
+            "worker.drained",
+            help="this process runs no more tasks: start it again, or a worker of its own with `drumline worker`",
+        )
 
 
 def _tell(settings: Settings, server: Server, ready: Ready, say: Say) -> Service:

@@ -16,7 +16,7 @@ from drumline.core.errors import Invalid
 from drumline.notifier.mail_template import MailTemplate, compose_mail
 from drumline.notifier.recorder import DeliveryRecorder
 from drumline.notifier.retry_policy import RetryPolicy
-from drumline.outbound.smtp import MailFailed, MailServer, send
+from drumline.outbound.mail import MailFailed, MailServer, send
 from drumline.ports.notifications import Deliveries, MailClaim
 
 AT_ONCE: Final = 8

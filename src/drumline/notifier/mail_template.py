@@ -17,7 +17,7 @@ from drumline.core.delivery import ClaimedDelivery
 from drumline.core.duration import format_duration
 from drumline.core.links import event_link, page_url
 from drumline.notifier.html import MailPage, MailSection, as_html, as_text
-from drumline.outbound.smtp import Mail
+from drumline.outbound.mail import Mail
 
 MOST_LISTED: Final = 50
 MOST_NAMED: Final = 3
@@ -26,6 +26,7 @@ WORST_FIRST: Final = ("failed", "cancelled", "skipped", "completed")
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _FIELDS: Final = (
+    ("severity", "Severity"),
     ("queue", "Queue"),
     ("job", "Job"),
     ("owner", "Owner"),
@@ -39,6 +40,7 @@ _FIELDS: Final = (
     ("duration", "Took"),
     ("reason", "Reason"),
     ("message", "Message"),
+    ("note", "Note"),
 )
 
 

@@ -5,60 +5,18 @@ import re
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import formatdate, getaddresses
-from importlib import import_module
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final
 
-from msgspec import Struct
+import aiosmtplib
 
 from drumline.core.errors import Invalid
-
-if TYPE_CHECKING:
-    from aiosmtplib import SMTP
+from drumline.outbound.mail import Mail, MailFailed, MailServer
 
 LONGEST_HEADER: Final = 998
 MOST_RECIPIENTS: Final = 100
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _ADDRESS: Final = re.compile(r"[^\s@<>,;:\"()\[\]\\]+@[^\s@<>,;:\"()\\]+")
-
-
-class MailServer(Struct, frozen=True, kw_only=True):
-    """Where mail is handed over, and as whom."""
-
-    host: str
-    port: int = 587
-    username: str | None = None
-    password: str | None = None
-    tls: Literal["none", "starttls", "tls"] = "starttls"
-    """`tls` encrypts from the first byte (port 465), `starttls` after a greeting (587), `none` not at all."""
-    sender: str = "drumline@localhost"
-    """The address that mail comes from unless it says otherwise."""
-    timeout: float = 30.0
-    """Seconds for the whole conversation."""
-
-
-class Mail(Struct, frozen=True, kw_only=True):
-    """A message to people; it has a text, an HTML form, or both."""
-
-    to: tuple[str, ...]
-    subject: str
-    text: str | None = None
-    html: str | None = None
-    sender: str | None = None
-    cc: tuple[str, ...] = ()
-    bcc: tuple[str, ...] = ()
-    reply_to: str | None = None
-    message_id: str | None = None
-    """The same for every try, so that a mail sent twice is recognised as one."""
-
-
-class MailFailed(Exception):
-    """The mail was not accepted; `permanent` tells whether trying again is of any use."""
-
-    def __init__(self, message: str, *, permanent: bool, code: int | None = None) -> None:
-        super().__init__(message)
-        self.permanent = permanent
-        self.code = code
 
 
 def recipients_of(mail: Mail) -> list[str]:
@@ -108,7 +66,6 @@ async def send(mail: Mail, settings: MailServer) -> dict[str, str]:
     """
     recipients = recipients_of(mail)
     message = compose(mail, sender=settings.sender)
-    await asyncio.to_thread(import_module, "aiosmtplib")  # by the first mail; most processes never send one
     try:
         async with asyncio.timeout(settings.timeout):
             return await _converse(message, recipients, settings)
@@ -117,8 +74,6 @@ async def send(mail: Mail, settings: MailServer) -> dict[str, str]:
 
 
 async def _converse(message: EmailMessage, recipients: list[str], settings: MailServer) -> dict[str, str]:
-    import aiosmtplib  # noqa: PLC0415
-
     client = aiosmtplib.SMTP(
         hostname=settings.host,
         port=settings.port,
@@ -144,10 +99,8 @@ async def _converse(message: EmailMessage, recipients: list[str], settings: Mail
     return {address: f"{response.code} {response.message}" for address, response in refused.items()}
 
 
-async def _leave(client: "SMTP") -> None:
+async def _leave(client: aiosmtplib.SMTP) -> None:
     """Say goodbye if the server still listens; the mail's fate is known already."""
-    import aiosmtplib  # noqa: PLC0415
-
     try:
         await client.quit()
     except (aiosmtplib.SMTPException, OSError):

@@ -7,9 +7,7 @@ grows, and nothing else waits.
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Final, Protocol
-
-from msgspec import Struct
+from typing import Final, NamedTuple, Protocol
 
 CONSUMER: Final = "kafka"
 """The name under which the relay reads the log."""
@@ -22,27 +20,26 @@ class Channel(StrEnum):
     DEAD_LETTERS = "dead_letters"
 
 
-class BusMessage(Struct, frozen=True, kw_only=True):
-    """One thing to send."""
+class BusBatch(NamedTuple):
+    """Messages to send on one channel, in their order."""
 
     channel: Channel
-    key: str
-    """Messages of one key in one channel arrive in the order in which they were sent."""
-    type: str
-    value: bytes
+    keys: Sequence[str]
+    """The key of each. Messages of one key in one channel arrive in the order in which they were sent."""
+    values: Sequence[bytes]
 
 
 class Bus(Protocol):
-    """Takes messages. At most one batch is under way, so that nothing piles up in memory."""
+    """Takes messages. At most one page of them is under way, so that nothing piles up in memory."""
 
-    async def send(self, messages: Sequence[BusMessage]) -> None:
-        """Hand a batch over. It is on its way until `sent` says otherwise; raises `Unavailable`."""
+    async def send(self, batches: Sequence[BusBatch]) -> None:
+        """Hand a page over. It is on its way until `sent` says otherwise; raises `Unavailable`."""
         ...
 
     async def sent(self, *, seconds: float) -> bool:
         """Wait until everything that was handed over is safely kept there, at most so long; tell whether it is.
 
-        Raises `Unavailable`, with the reason, if some of it was refused: then the whole batch has to be sent again,
+        Raises `Unavailable`, with the reason, if some of it was refused: then the whole page has to be sent again,
         for it may be there in part.
         """
         ...

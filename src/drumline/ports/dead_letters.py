@@ -82,6 +82,13 @@ class GroupMark(Struct, frozen=True):
     fingerprint: str
 
 
+class Example(Struct, frozen=True):
+    """The latest dead letter of a group: its task, and what its error said, at most the first 500 characters."""
+
+    task: TaskId
+    message: str
+
+
 class DeadLetterGroup(Struct, frozen=True, kw_only=True):
     """The dead letters of one cause, as far as the filter sees them."""
 
@@ -95,6 +102,23 @@ class DeadLetterGroup(Struct, frozen=True, kw_only=True):
     last_at: Instant
     names: tuple[str, ...]
     queues: tuple[str, ...]
+    example: Example | None = None
+
+
+class Trend(Struct, frozen=True, kw_only=True):
+    """Stretches of time of equal length, in which failures are counted."""
+
+    since: Instant
+    step: int
+    """How long each is, in milliseconds."""
+    count: int
+    """How many there are."""
+    most: int = 100
+    """The highest count of one stretch: beyond it nothing is read."""
+
+    def starts(self) -> list[int]:
+        """Return when they begin."""
+        return [self.since + number * self.step for number in range(self.count)]
 
 
 class PayloadEdit(Struct, frozen=True, kw_only=True):
@@ -144,6 +168,15 @@ class DeadLetters(Protocol):
 
         Tenant, queue, name, fingerprint and kind narrow what is counted. The other fields of a filter do not: a group
         is a standing count, which nothing has to be read for.
+        """
+        ...
+
+    async def group_trends(
+        self, fingerprints: Sequence[str], trend: Trend, *, tenant: str | None = None
+    ) -> dict[str, list[int]]:
+        """Return for each group how many of its dead letters are of each stretch of time, the earliest first.
+
+        A group that has none in all that time is left out. Counting stops at `trend.most` in each stretch.
         """
         ...
 

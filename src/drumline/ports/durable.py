@@ -5,8 +5,18 @@ from typing import Final, NamedTuple, Protocol
 
 from msgspec import Struct
 
-from drumline.core.durable import Answered, NewRecord, NewSignal, Record, RecordPage, StepsView, WaitRequest
-from drumline.core.errors import Conflict, Fenced, KeyReused, NotFound, QuotaExceeded
+from drumline.core.durable import (
+    Answered,
+    NewRecord,
+    NewSignal,
+    Record,
+    RecordPage,
+    RestartRequest,
+    StepsView,
+    WaitKind,
+    WaitRequest,
+)
+from drumline.core.errors import Conflict, Fenced, KeyReused, Moved, NotFound, QuotaExceeded
 from drumline.core.ids import TaskId
 from drumline.core.limits import DEFAULT_LIMITS
 from drumline.ports.changed import Changed
@@ -14,6 +24,8 @@ from drumline.ports.execution import Settled
 
 Recorded = Record | Fenced | QuotaExceeded
 """What became of a record: itself, or the one that was there first; or why it was not written."""
+Restarted = Settled | Fenced | Conflict
+"""What became of the end of a round: the end of its attempt, or why it goes on."""
 Waited = Answered | Settled | Fenced | QuotaExceeded
 """What became of a wait: answers, or the end of the attempt; or why neither."""
 
@@ -38,6 +50,10 @@ class Signalled(Struct, frozen=True):
 
     created: bool
     woken: tuple[Changed, ...] = ()
+
+
+SignalAnswer = Signalled | NotFound | Conflict | KeyReused | QuotaExceeded | Moved
+"""What became of a signal: it is kept, or why it is not."""
 
 
 class DurableTasks(Protocol):
@@ -67,18 +83,47 @@ class DurableTasks(Protocol):
         """
         ...
 
-    async def signal(self, signal: NewSignal) -> Signalled | NotFound | Conflict | KeyReused | QuotaExceeded:
+    async def restart(self, request: RestartRequest) -> Restarted:
+        """End the round of a task under its current lease: it is queued with another payload and without records.
+
+        In one transaction: the attempt ends, and its task counts attempts, failures and crashes anew; what the round
+        was given and has recorded is set aside, and so are its children, which are cancelled by a note unless they are
+        to be left alone; what it waited for is forgotten. Signals that no wait has taken stay. If the cancellation of
+        the task was asked for, it ends as cancelled. A task of a job is refused (`Conflict`): others wait for its end.
+
+        The same request repeated gets the same answer. Of the rounds that are over the last `KEPT_ROUNDS` are kept.
+        """
+        ...
+
+    async def wait_all(
+        self, requests: Sequence[WaitRequest], *, limits: RecordLimits = DEFAULT_RECORD_LIMITS
+    ) -> list[Waited]:
+        """Do the same for many attempts; of those that only sleep, many are ended by a few statements."""
+        ...
+
+    async def signal(self, signal: NewSignal) -> SignalAnswer:
         """Keep a signal, and make every queued task due that waits for it; an attempt that comes then takes it.
 
         The same id again changes nothing, also after the signal was taken; with another name or payload it is
-        `KeyReused`. A task that has ended takes no new ones: `Conflict`.
+        `KeyReused`. A task that has ended takes no new ones: `Conflict`. A signal with a key whose slot is not open
+        here, by the entry that it names, is answered by `Moved` unless it is kept already.
         """
+        ...
+
+    async def known_signal(self, signal: NewSignal) -> Signalled | KeyReused | None:
+        """Return the answer for a signal by correlation that is kept already, by its id; None if it is not."""
         ...
 
     async def pages(self, tasks: Sequence[tuple[TaskId, int]]) -> list[RecordPage]:
         """Return the records of tasks after a place each, all together about `PAGE_BYTES`."""
         ...
 
-    async def steps(self, task: TaskId, *, after: int, limit: int, tenant: str | None = None) -> StepsView | NotFound:
-        """Return the records of a task after a place, in their order, and what it waits for."""
+    async def count_waiting(self, *, most: int) -> dict[WaitKind, int]:
+        """Return how many tasks that are not due wait for something, by its kind, looking at up to `most` waits."""
+        ...
+
+    async def steps(
+        self, task: TaskId, *, after: int, limit: int, round: int | None = None, tenant: str | None = None
+    ) -> StepsView | NotFound:
+        """Return the records of a task after a place, in their order, and what it waits for; or those of a round."""
         ...

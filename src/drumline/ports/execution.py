@@ -8,45 +8,13 @@ from msgspec import Raw, Struct
 from drumline.core.clock import NEVER, Instant
 from drumline.core.dead_letter import FailureCause
 from drumline.core.errors import Fenced
-from drumline.core.fair_shares import Share
-from drumline.core.ids import JobId, SessionId, TaskId
+from drumline.core.ids import JobId
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State
-from drumline.core.task import ClaimedTask, TaskOptions
+from drumline.core.task import TaskOptions
+from drumline.ports.claim import Claim, ClaimRequest
 from drumline.ports.hint import NO_EFFECTS, Effects, Hint
-
-
-class ClaimRequest(Struct, frozen=True, kw_only=True):
-    """A session asks for up to `limit` tasks.
-
-    `nonce` is random and new for each claim; a claim whose answer was lost is repeated with the same nonce and
-    `again` set, and gets the same tasks. `hints` narrows the choice to these tasks; without hints the store
-    chooses by itself, and among tenants by their `shares`.
-    """
-
-    session: SessionId
-    nonce: int
-    limit: int
-    queues: tuple[str, ...]
-    names: tuple[str, ...]
-    tenant: str | None = None
-    hints: tuple[TaskId, ...] | None = None
-    again: bool = False
-    shares: tuple[Share, ...] = ()
-    waits: bool = False
-    """Whether the session will wait if there is nothing: the queue may then hand it the next task."""
-    limited: bool = False
-    """Ask for tasks under flow limits, and for no others; without it, for those that are under none."""
-
-
-class Claim(Struct, frozen=True):
-    """The answer to a claim: tasks, best first, and when the next one will be due if none is."""
-
-    tasks: tuple[ClaimedTask, ...]
-    next_due: Instant | None = None
-    left: tuple[Lease, ...] = ()
-    """What was leased besides and would have made the answer too large: whoever claimed has to release it."""
 
 
 class LeaseState(Struct, frozen=True):
@@ -104,12 +72,17 @@ class Executing(Protocol):
         """Return the state of each leased task; None for a lease that is not current."""
         ...
 
-    async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
+    async def settle(
+        self, settlements: Sequence[Settlement], *, takers: Sequence[ClaimRequest] = ()
+    ) -> list[Settled | Fenced]:
         """Record how attempts ended.
 
         Accepted only from the task's current lease, so a late worker can never overwrite a newer attempt. The
         same settlement repeated gets the first answer again. An act that would queue a task whose cancellation
         was asked for ends it as cancelled. `release`, `snooze` and `park` give the
         attempt number back.
+
+        `takers` are claims that wait. Tasks of jobs that this releases may be leased to one of them in the same
+        transaction (`Effects.claim`): what a `claim` with these tasks as its hints would have been given after it.
         """
         ...

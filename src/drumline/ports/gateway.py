@@ -7,10 +7,12 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from drumline.core.attempt import ProgressNote
-from drumline.core.durable import Answered, NewRecord, Record, RecordPage, WaitRequest
+from drumline.core.children import ChildRequests, OutcomePage, StartedIds
+from drumline.core.durable import Answered, NewRecord, Record, RecordPage, RestartRequest, WaitRequest
 from drumline.core.errors import DrumlineError, Fenced, Unavailable
 from drumline.core.ids import SessionId
 from drumline.core.lease import Lease
+from drumline.core.mapping import AllowTask
 from drumline.core.outcome import Outcome, Succeeded
 from drumline.core.session import Beat, BeatReply, SessionSpec, Stops
 from drumline.core.state import State
@@ -100,8 +102,27 @@ class Gateway(Protocol):
         """
         ...
 
+    async def restart(self, request: RestartRequest) -> State | DrumlineError | None:
+        """End the round of a task; the answer is the task's state then, None one that only a later version knows.
+
+        `Fenced` for a lease that is not current, `Conflict` for a task of a job. Raises `Invalid` naming what is wrong
+        with the payload.
+        """
+        ...
+
     async def records(self, lease: Lease, *, after: int) -> RecordPage:
         """Return records of a task after a place, or raise `Fenced`."""
+        ...
+
+    async def start_children(self, wanted: ChildRequests) -> StartedIds:
+        """Start children of a task; those that are there already under their places stay.
+
+        Raises `Fenced` for a lease that is not current, and `Invalid` or `QuotaExceeded` naming what is wrong.
+        """
+        ...
+
+    async def outcomes(self, lease: Lease, name: str, key: str, *, first: int) -> OutcomePage:
+        """Return how children of a call ended, from a place on, or raise `Fenced`."""
         ...
 
     async def append_log(self, chunks: Sequence[LogChunk]) -> Sequence[LogChunk]:
@@ -124,8 +145,12 @@ class Gateway(Protocol):
         """
         ...
 
+    async def leave(self, session: SessionId) -> bool:
+        """Leave in order because of a request to drain; False if that was undone: the session is open, work on."""
+        ...
+
     async def close_session(self, session: SessionId) -> None:
-        """Leave in order."""
+        """Leave in order, whatever was asked."""
         ...
 
 
@@ -159,6 +184,10 @@ class ServerGateway(Gateway, Protocol):
 
     async def join_records(self, records: Sequence[NewRecord]) -> Sequence[Record | DrumlineError]:
         """Write records of durable tasks, together with those of other workers that come at the same time."""
+        ...
+
+    async def start_children(self, wanted: ChildRequests, *, allow: AllowTask | None = None) -> StartedIds:
+        """Start children of a task; `allow` raises `Forbidden` for names and queues that are not the caller's."""
         ...
 
     async def join(self, reports: Sequence[Report]) -> Sequence[Acknowledged]:

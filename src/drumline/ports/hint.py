@@ -7,6 +7,7 @@ from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobStatus
 from drumline.core.state import State
 from drumline.core.task import Lane
+from drumline.ports.claim import Claim
 
 
 class Hint(Struct, frozen=True, gc=False):
@@ -37,6 +38,8 @@ class Effects(Struct, frozen=True, kw_only=True):
 
     versions: tuple[tuple[JobId, int], ...] = ()
     """The versions that jobs have after it, of those whose status changed: the higher one came later."""
+    claim: Claim | None = None
+    """What was released and leased at once to a claim that waited; it is not among `released`."""
 
     def __add__(self, other: "Effects") -> "Effects":
         """Return what both led to, in their order."""
@@ -47,11 +50,12 @@ class Effects(Struct, frozen=True, kw_only=True):
             renews=self.renews or other.renews,
             epochs=self.epochs + other.epochs,
             versions=self.versions + other.versions,
+            claim=self.claim or other.claim,
         )
 
     def __bool__(self) -> bool:
         """Tell whether there was anything."""
-        return bool(self.released or self.moved or self.jobs)
+        return bool(self.released or self.moved or self.jobs or self.claim)
 
 
 NO_EFFECTS = Effects()

@@ -15,6 +15,7 @@ from typing import Protocol
 from msgspec import Raw, Struct
 
 from drumline.core.attempt import JobAttempt
+from drumline.core.clock import Instant
 from drumline.core.errors import Conflict, Invalid, KeyReused, Moved, NotFound
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobStatus, JobView, NewJob, NodeView
@@ -53,6 +54,10 @@ class JobFilter(Struct, frozen=True, kw_only=True):
     tag: str | None = None
     schedule_id: str | None = None
     idempotency_key: str | None = None
+    since: Instant | None = None
+    """Submitted at this time or later."""
+    until: Instant | None = None
+    """Submitted before this time."""
 
 
 class Rippled(Struct, frozen=True, kw_only=True):

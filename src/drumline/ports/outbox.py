@@ -34,6 +34,21 @@ class EventPage(Struct, frozen=True):
     """Whether there may be more at once."""
 
 
+class WrittenPage(Struct, frozen=True):
+    """A stretch of the log, as it is published."""
+
+    subjects: Sequence[str]
+    """The subject of each event."""
+    values: Sequence[bytes]
+    """Each event: a CloudEvent as JSON."""
+    failed: Sequence[Event]
+    """Those of them that tell of tasks that failed for good."""
+    position: int
+    """As in `EventPage`."""
+    is_full: bool
+    """As in `EventPage`."""
+
+
 class LogSpan(Struct, frozen=True):
     """What the log holds."""
 
@@ -74,6 +89,10 @@ class EventLog(Protocol):
 
         Reading one position twice gives the same events with the same ids.
         """
+        ...
+
+    async def read_written(self, *, after: int, limit: int, source: str) -> WrittenPage:
+        """Return what `read_events` returns, as JSON of the CloudEvents that `source` publishes."""
         ...
 
     async def log_span(self) -> LogSpan:

@@ -9,6 +9,7 @@ from drumline.core.attempt import Progress, ProgressNote
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
+from drumline.core.log_lines import LogPiece, LogPlace
 
 
 class LogChunk(Struct, frozen=True, kw_only=True):
@@ -60,6 +61,18 @@ class Outputs(Protocol):
         self, task: TaskId, *, after: tuple[int, int] = (0, -1), epoch: int | None = None, tenant: str | None = None
     ) -> LogPage:
         """Return what was logged after a cursor, of one attempt or of all."""
+        ...
+
+    async def first_logs(
+        self, tasks: Sequence[TaskId], *, pieces: int, longest: int, tenant: str | None = None
+    ) -> list[tuple[LogPiece, ...]]:
+        """Return how the log of each task begins: its first pieces, each up to `longest` characters."""
+        ...
+
+    async def log_from(
+        self, task: TaskId, place: LogPlace, *, pieces: int, longest: int, tenant: str | None = None
+    ) -> tuple[LogPiece, ...]:
+        """Return how the log of a task goes on at a place: the next pieces, each up to `longest` characters."""
         ...
 
     async def put_artifact(self, artifact: Artifact) -> None:

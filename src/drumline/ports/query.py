@@ -1,15 +1,16 @@
 """Looking at tasks and queues as they stand."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
 from drumline.core.attempt import AttemptView
 from drumline.core.clock import Instant
+from drumline.core.filters import Filter
 from drumline.core.ids import JobId, SessionId, TaskId
 from drumline.core.state import Status
-from drumline.core.task import TaskView
+from drumline.core.task import Lane, TaskView
 
 
 class TaskFilter(Struct, frozen=True, kw_only=True):
@@ -29,6 +30,15 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
     """Submitted at this time or later."""
     until: Instant | None = None
     """Submitted before this time."""
+    also: Filter | None = None
+    """What else has to hold: conditions that no index answers, for `search_tasks`."""
+
+
+class Found(Struct, frozen=True):
+    """Tasks that a search has found, and the id below which it goes on; None if it has seen everything."""
+
+    tasks: tuple[TaskView, ...]
+    rest: TaskId | None
 
 
 class WaitingType(Struct, frozen=True):
@@ -59,6 +69,8 @@ class Holder(Struct, frozen=True):
 
     session: SessionId | None
     nonce: int
+    attempt: int
+    """The number of the attempt that it was."""
 
 
 class Count(Struct, frozen=True):
@@ -92,6 +104,16 @@ class Querying(Protocol):
         """Return tasks, newest first, starting below `before`."""
         ...
 
+    async def search_tasks(
+        self, which: TaskFilter, *, limit: int, before: TaskId | None = None, payload: bool = False
+    ) -> Found:
+        """Return tasks, newest first, starting below `before`, that match the filter with all its conditions.
+
+        A search looks at a bounded number of tasks (`Effort`): it may return fewer than `limit`, even none, and an id
+        from which to go on.
+        """
+        ...
+
     async def attempts(self, task: TaskId, *, tenant: str | None = None) -> list[AttemptView]:
         """Return a task's executions, oldest first, the running one included."""
         ...
@@ -102,6 +124,14 @@ class Querying(Protocol):
 
     async def queues(self, *, tenant: str | None = None) -> list[QueueView]:
         """Return the queues that have tasks or are paused."""
+        ...
+
+    async def count_lanes(self, *, up_to: int, tenant: str | None = None) -> int:
+        """Return how many lanes there are, or a tenant has; up to `up_to` perhaps too many: unused numbers count."""
+        ...
+
+    async def existing_lanes(self, lanes: Iterable[Lane]) -> frozenset[Lane]:
+        """Return those of some lanes that there are."""
         ...
 
     async def count_ahead(self, task: TaskView, *, limit: int) -> int:

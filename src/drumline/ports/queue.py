@@ -160,7 +160,7 @@ class SweptQueue(Queue, Protocol):
         ...
 
     async def absent(self, hints: Sequence[Hint]) -> frozenset[TaskId] | None:
-        """Return which of these the queue does not hold."""
+        """Return which of these the queue does not hold, or holds for a later time."""
         ...
 
     async def restore(

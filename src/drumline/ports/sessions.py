@@ -1,6 +1,7 @@
 """The registry of workers, and what becomes of the tasks of those that died."""
 
 from collections.abc import Sequence
+from enum import Enum
 from typing import Protocol
 
 from msgspec import Struct
@@ -20,6 +21,17 @@ class Reaped(Struct, frozen=True, kw_only=True):
     effects: Effects = NO_EFFECTS
 
 
+class Left(Enum):
+    """What became of a session that wanted to leave because it was asked to drain."""
+
+    CLOSED = "closed"
+    """It is closed now."""
+    KEPT = "kept"
+    """It is open: it is not asked to drain any more."""
+    NOT_OPEN = "not open"
+    """It was not open."""
+
+
 class Sessions(Protocol):
     """The registry of workers."""
 
@@ -36,7 +48,10 @@ class Sessions(Protocol):
         ...
 
     async def beat(self, beats: Sequence[Beat]) -> list[BeatReply]:
-        """Note signs of life, and tell each session which leases it lost and which tasks should stop."""
+        """Note signs of life, and tell each session which leases it lost and which tasks should stop.
+
+        What the last beat says of the worker's usage is kept, also that it is not known: no older figure is shown.
+        """
         ...
 
     async def change_session(self, session: SessionId, *, queues: Sequence[str], capacity: int) -> None:
@@ -51,12 +66,29 @@ class Sessions(Protocol):
         """Ask a worker to finish what it holds and take nothing more; raises `NotFound`."""
         ...
 
+    async def undrain_session(self, session: SessionId) -> None:
+        """Let a worker that was asked to drain go on; one that was not asked goes on anyway.
+
+        From now on `leave_session` does not close it. Raises `Conflict` if it has left already, and `NotFound` if it is
+        unknown or was reaped.
+        """
+        ...
+
+    async def leave_session(self, session: SessionId) -> Left:
+        """Close a session that was asked to drain, unless that was undone."""
+        ...
+
     async def close_session(self, session: SessionId) -> None:
         """Note that a worker has left in order."""
         ...
 
-    async def sessions(self, *, closed: bool = False, tenant: str | None = None) -> list[SessionView]:
-        """Return the open sessions, and with `closed` those that ended lately too; of a tenant, those that serve it."""
+    async def sessions(
+        self, *, closed: bool = False, tenant: str | None = None, only: SessionId | None = None
+    ) -> list[SessionView]:
+        """Return the open sessions, and with `closed` those that ended lately too; of a tenant, those that serve it.
+
+        With `only` just that one is looked for.
+        """
         ...
 
     async def session_specs(self, sessions: Sequence[SessionId]) -> list[SessionSpec | None]:

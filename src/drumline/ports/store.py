@@ -18,31 +18,38 @@ from drumline.core.ids import SessionId, TaskId
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask, Lane, NewTask, SubmitAnswer, Submitted
 from drumline.ports.access import AuditLog, Keys, Tenants
+from drumline.ports.alerts import Alerts, Slos
 from drumline.ports.bulk import Bulks
 from drumline.ports.changed import Changed
+from drumline.ports.children import Children
+from drumline.ports.claim import Claim, ClaimRequest
 from drumline.ports.collapsing import Collapsing
 from drumline.ports.control import Change, Controlling
 from drumline.ports.dead_letters import DeadLetters
 from drumline.ports.drain import Drainage
 from drumline.ports.durable import DurableTasks
-from drumline.ports.execution import Claim, ClaimRequest, Executing, LeaseState, Settled, Settlement
+from drumline.ports.execution import Executing, LeaseState, Settled, Settlement
 from drumline.ports.expiry import Expiry
 from drumline.ports.flow import FlowLimitStore
+from drumline.ports.forks import Forks
 from drumline.ports.hint import Hint
 from drumline.ports.jobs import Jobs
 from drumline.ports.limit_shares import LimitShares
 from drumline.ports.notifications import Deliveries, Subscriptions
 from drumline.ports.outbox import EventLog
 from drumline.ports.outputs import Artifact, ArtifactView, LogChunk, LogPage, Outputs
-from drumline.ports.query import Querying, QueueView, TaskFilter
+from drumline.ports.query import Found, Querying, QueueView, TaskFilter
 from drumline.ports.runtime_config import RuntimeConfigs
+from drumline.ports.saved_views import SavedViews
 from drumline.ports.schedules import Firing, Schedules
 from drumline.ports.secrets import Secrets
 from drumline.ports.sessions import Reaped, Sessions
 from drumline.ports.shards import ShardDirectory, SlotEntries
 from drumline.ports.sign_ins import SignIns
+from drumline.ports.signal_exchange import SignalExchange
 from drumline.ports.stats import Stats
 from drumline.ports.task_types import TaskTypes
+from drumline.ports.triage import Triages
 from drumline.ports.waits import Waits
 
 __all__ = (
@@ -54,6 +61,7 @@ __all__ = (
     "ClaimRequest",
     "Controlling",
     "Executing",
+    "Found",
     "Hint",
     "Housekeeping",
     "LeaseState",
@@ -201,6 +209,16 @@ class Store(
         ...
 
     @property
+    def forks(self) -> Forks:
+        """Tasks that are made from others."""
+        ...
+
+    @property
+    def children(self) -> Children:
+        """Tasks that durable tasks start and wait for."""
+        ...
+
+    @property
     def firing(self) -> Firing:
         """Firing schedules."""
         ...
@@ -228,6 +246,26 @@ class Store(
     @property
     def expiry(self) -> Expiry:
         """When tasks expire that have not started."""
+        ...
+
+    @property
+    def alerts(self) -> Alerts:
+        """Alert rules."""
+        ...
+
+    @property
+    def slos(self) -> Slos:
+        """Service level objectives."""
+        ...
+
+    @property
+    def triages(self) -> Triages:
+        """What people decided about failure groups."""
+        ...
+
+    @property
+    def saved_views(self) -> SavedViews:
+        """Views of lists that people keep."""
         ...
 
     @property
@@ -313,6 +351,11 @@ class Store(
     @property
     def bulks(self) -> Bulks:
         """Acts on many tasks."""
+        ...
+
+    @property
+    def signal_exchange(self) -> SignalExchange:
+        """Signals by correlation between shards."""
         ...
 
     @property

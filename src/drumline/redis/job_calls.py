@@ -1,6 +1,7 @@
 """How a job is written in Redis: one hash of what it is, one of which task needs which."""
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 from msgspec.structs import asdict
@@ -68,4 +69,4 @@ def _schedule(facts: JobFacts) -> dict[str, str] | None:
 
 
 def _flat(pairs: Iterable[tuple[str, str | bytes]]) -> tuple[str | bytes, ...]:
-    return tuple(word for pair in pairs for word in pair)
+    return tuple(chain.from_iterable(pairs))

@@ -34,12 +34,12 @@ class Swept(RedisQueueBase):
         return QueueState(generation or None, tuple(parse_lane(lane) for lane in crowded))
 
     async def absent(self, hints: Sequence[Hint]) -> frozenset[TaskId] | None:
-        """Return which of these the queue does not hold."""
+        """Return which of these the queue does not hold, or holds for a later time."""
         found: set[TaskId] = set()
         for part in _parts(hints):
             args: list[str | int] = []
             for lane, held in by_lane(part).items():
-                args += (lane_text(lane), len(held), *[hint.task for hint in held])
+                args += (lane_text(lane), len(held), *[hint.task for hint in held], *[hint.due_at for hint in held])
             answer = await self._run("absent", *args)
             if answer is None:
                 return None

@@ -12,15 +12,25 @@ import httpx
 
 from drumline._version import __version__
 from drumline.core.attempt import ProgressNote
+from drumline.core.child_protocol import (
+    OutcomePageBody,
+    StartedBody,
+    outcomes_of,
+    outcomes_request,
+    start_request,
+)
+from drumline.core.children import ChildRequests, OutcomePage, StartedIds
 from drumline.core.codec import decode, encode
-from drumline.core.durable import Answered, NewRecord, Record, RecordPage, WaitRequest
+from drumline.core.durable import Answered, NewRecord, Record, RecordPage, RestartRequest, WaitRequest
 from drumline.core.durable_protocol import (
     RecordAnswers,
     RecordRequest,
+    RestartedBody,
     WaitedBody,
     answered_of,
     new_record_body,
     page_request,
+    restart_body,
     wait_request_body,
 )
 from drumline.core.errors import Conflict, DrumlineError, Fenced, Invalid, NotFound, QuotaExceeded, Unavailable
@@ -35,6 +45,7 @@ from drumline.core.protocol import (
     ChunkBody,
     ClaimBody,
     ClaimRequestBody,
+    LeaveBody,
     LogBody,
     LogRequest,
     OpenBody,
@@ -55,6 +66,7 @@ from drumline.core.protocol import (
     progress_report,
     report_body,
     state_of,
+    usage_body,
 )
 from drumline.core.record_body import RecordPageBody, page_of, record_of
 from drumline.core.runtime_config import NO_CONFIG, RuntimeConfig
@@ -106,11 +118,14 @@ class RemoteGateway:
         """The session opened last: reports and logs travel under its name, their leases say whose they are."""
         self._extras: set[str] = set()
         """Fields that the session's server takes and an older one refuses: `held` of claims, if it shares its workers
-        out among tenants; `nonce` of pieces of logs; `partial` of reports and logs."""
+        out among tenants; `nonce` of pieces of logs; `partial` of reports and logs; `usage` of heartbeats."""
         self._tells_stops = False
         """Whether the server can be asked which attempts should stop."""
         self._answers_partly = False
         """Whether the server takes `partial`; an older one refuses the field."""
+        self._has_rounds = False
+        """Whether the server can begin new rounds of durable tasks."""
+        self._undoes_drains = False
         self._keeps_records = False
         """Whether the server keeps records of durable tasks."""
         self.config_version = 0
@@ -132,11 +147,18 @@ class RemoteGateway:
         """Register, and return the session to use in all that follows."""
         opened = await self._ask("POST", _SESSIONS, OpenBody, open_request(spec))
         self._session = parse_session_id(opened.session)
-        taken = {"held": opened.wants_held, "nonce": opened.wants_nonce, "partial": opened.answers_partly}
+        taken = {
+            "held": opened.wants_held,
+            "nonce": opened.wants_nonce,
+            "partial": opened.answers_partly,
+            "usage": opened.wants_usage,
+        }
         self._extras = {field for field, is_taken in taken.items() if is_taken}
         self._tells_stops = opened.tells_stops
         self._answers_partly = opened.answers_partly
         self._keeps_records = opened.keeps_records
+        self._has_rounds = opened.has_rounds
+        self._undoes_drains = opened.undoes_drains
         return self._session
 
     async def claim(
@@ -176,8 +198,14 @@ class RemoteGateway:
 
     async def beat(self, beat: Beat) -> BeatReply:
         """Say what is held, and learn what was lost or should stop."""
-        request = BeatRequest([lease_body(lease) for lease in beat.held])
-        answer = await self._ask("POST", self._path(beat.session, "beat"), BeatBody, request)
+        held = [lease_body(lease) for lease in beat.held]
+        path = self._path(beat.session, "beat")
+
+        async def ask() -> BeatBody:
+            request = BeatRequest(held, usage_body(beat.usage) if "usage" in self._extras else None)
+            return await self._ask("POST", path, BeatBody, request)
+
+        answer = await self._as_understood(ask)
         self.config_version = max(self.config_version, answer.config)
         return beat_reply(answer)
 
@@ -239,6 +267,19 @@ class RemoteGateway:
             return Fenced(error.message)  # the session was closed, and with it the lease is over
         return state_of(waited.state) if waited.state else answered_of(waited)
 
+    async def restart(self, request: RestartRequest) -> State | DrumlineError | None:
+        """End the round of a task; returns its state then."""
+        if not self._has_rounds:
+            return Conflict("the server cannot begin new rounds of tasks: it is of an earlier version")
+        path = self._path(self._session, "restarts")
+        try:
+            answer = await self._ask("POST", path, RestartedBody, restart_body(request))
+        except (Fenced, Conflict) as error:
+            return error
+        except NotFound as error:
+            return Fenced(error.message)  # the session was closed, and with it the lease is over
+        return state_of(answer.state)
+
     async def records(self, lease: Lease, *, after: int) -> RecordPage:
         """Return records of a task after a place, or raise `Fenced`."""
         path = self._path(self._session, "records", "list")
@@ -246,6 +287,24 @@ class RemoteGateway:
             return page_of(await self._ask("POST", path, RecordPageBody, page_request(lease, after)))
         except NotFound as error:
             raise Fenced(error.message) from error
+
+    async def start_children(self, wanted: ChildRequests) -> StartedIds:
+        """Start children of a task, or raise why they cannot be."""
+        self._check_keeps_records()
+        try:
+            started = await self._ask("POST", self._path(self._session, "children"), StartedBody, start_request(wanted))
+        except NotFound as error:
+            raise Fenced(error.message) from error
+        return StartedIds(tuple(started.ids), started.count)
+
+    async def outcomes(self, lease: Lease, name: str, key: str, *, first: int) -> OutcomePage:
+        """Return how children of a call ended, from a place on, or raise `Fenced`."""
+        path = self._path(self._session, "children", "outcomes")
+        try:
+            page = await self._ask("POST", path, OutcomePageBody, outcomes_request(lease, name, key, first=first))
+        except NotFound as error:
+            raise Fenced(error.message) from error
+        return outcomes_of(page)
 
     def _check_keeps_records(self) -> None:
         if not self._keeps_records:
@@ -282,6 +341,18 @@ class RemoteGateway:
         """Return the secrets that a task refers to, by name; None if it has none."""
         request = RevealRequest(lease_body(lease))
         return (await self._ask("POST", self._path(self._session, "secrets"), RevealBody, request)).secrets
+
+    async def leave(self, session: SessionId) -> bool:
+        """Leave in order because of a request to drain; False if that was undone."""
+        if self._undoes_drains:
+            try:
+                left = await self._ask("POST", self._path(session, "leave"), LeaveBody)
+            except NotFound:  # a server of an earlier version: those behind one address differ while they are upgraded
+                _log.info("session.leaves_unasked: %s", session_text(session))
+            else:
+                return left.has_left
+        await self.close_session(session)
+        return True
 
     async def close_session(self, session: SessionId) -> None:
         """Leave in order."""

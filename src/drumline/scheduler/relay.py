@@ -16,18 +16,20 @@ import structlog
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from drumline.core.blob import is_reference
 from drumline.core.clock import Clock, SystemClock
-from drumline.core.codec import encode
+from drumline.core.codec import decode, encode
 from drumline.core.dead_letter import DeadLetterMessage, FailedTask, dead_letter_event, dead_letter_message
 from drumline.core.errors import Unavailable
-from drumline.core.event import TASK_FAILED, CloudEvent, Event, TaskChange, cloud_event
+from drumline.core.event import CloudEvent, Event, TaskChange
 from drumline.core.metrics import Metrics
 from drumline.core.redaction import DEFAULT_REDACTION, Redaction
-from drumline.ports.bus import CONSUMER, Bus, BusMessage, Channel
+from drumline.ports.bus import CONSUMER, Bus, BusBatch, Channel
 from drumline.ports.store import Store
 
-PAGE: Final = 2000
-"""Events that are under way at once: enough to make moving the cursor cheap, few enough to be written out in 20 ms."""
+PAGE: Final = 8000
+"""Events that are under way at once: enough to make moving the cursor and waiting for the bus cheap, few enough to be
+written out in 20 ms."""
 MOST_PAGES: Final = 50
 """Pages in one pass; what is left waits for the next one, so that a pass has an end."""
 HOLD_SECONDS: Final = 8.0
@@ -52,7 +54,7 @@ class RelayPage(NamedTuple):
     new: int
     is_full: bool
     events: int
-    messages: Sequence[BusMessage]
+    batches: Sequence[BusBatch]
 
 
 class RelayOptions(Struct, frozen=True, kw_only=True):
@@ -144,7 +146,7 @@ class Relay:
         """Hand a page to the bus, unless that was done, and wait; tell whether there may be more at once."""
         if not self._is_under_way:
             try:
-                await self._bus.send(page.messages)
+                await self._bus.send(page.batches)
             except Unavailable as error:
                 await self._note_away(error.message)
                 return False
@@ -154,14 +156,17 @@ class Relay:
     async def _read(self, position: int) -> RelayPage | None:
         """Return the page behind a position, written out; None if nothing is there."""
         await self._store.events.sequence()
-        page = await self._store.events.read_events(after=position, limit=PAGE)
+        source, largest = self._options.source, self._options.largest
+        page = await self._store.events.read_written(after=position, limit=PAGE, source=source)
         if page.position == position:
             return None
-        messages = [
-            self._message(Channel.EVENTS, cloud_event(event, source=self._options.source)) for event in page.events
-        ]
-        messages += await self._dead_letters([event for event in page.events if event.type == TASK_FAILED])
-        return RelayPage(position, page.position, page.is_full, len(page.events), messages)
+        values = page.values
+        if any(len(value) > largest for value in values):
+            values = [value if len(value) <= largest else _smaller_text(value) for value in values]
+        batches = [BusBatch(Channel.EVENTS, page.subjects, values)]
+        if page.failed:
+            batches.append(await self._dead_letters(page.failed))
+        return RelayPage(position, page.position, page.is_full, len(values), batches)
 
     async def _is_kept(self) -> bool:
         """Tell whether the bus has kept what is under way; if it was refused, it is not under way any more."""
@@ -216,16 +221,14 @@ class Relay:
             self._options.metrics.relayed.add(page.events)
         return moved and page.is_full
 
-    async def _dead_letters(self, failed: Sequence[Event]) -> list[BusMessage]:
+    async def _dead_letters(self, failed: Sequence[Event]) -> BusBatch:
         """Return the messages about tasks that failed for good."""
         changes = [event.data for event in failed if isinstance(event.data, TaskChange)]
-        if not changes:
-            return []
         ids = [change.id for change in changes]
         views = await self._store.queries.get(ids)
         letters = await self._store.dead_letters.get_dead_letters(ids)
         reasons = await self._store.dead_letters.reasons([(change.id, change.attempt) for change in changes])
-        messages = []
+        values = []
         for event, change, view, letter, reason in zip(failed, changes, views, letters, reasons, strict=True):
             payload = None if view is None else view.payload
             if letter is None or letter.attempts != change.attempt:
@@ -237,19 +240,19 @@ class Relay:
             failure = FailedTask(
                 change=change,
                 at=event.at,
-                payload=None if payload is None else self._options.redaction.payload(payload),
+                payload=None if payload is None or is_reference(payload) else self._options.redaction.payload(payload),
                 attempts=await self._store.queries.attempts(change.id),
                 reason=reason,
             )
             told = dead_letter_event(event, dead_letter_message(failure), source=self._options.source)
-            messages.append(self._message(Channel.DEAD_LETTERS, told))
-        return messages
+            values.append(self._dead_letter(told))
+        return BusBatch(Channel.DEAD_LETTERS, [event.subject for event in failed], values)
 
-    def _message(self, channel: Channel, event: CloudEvent) -> BusMessage:
+    def _dead_letter(self, event: CloudEvent) -> bytes:
         value = encode(event)
         if len(value) > self._options.largest:
             value = encode(_smaller(event))
-        return BusMessage(channel=channel, key=event.subject, type=event.type, value=value)
+        return value
 
     async def _note_away(self, reason: str) -> None:
         if not self._is_away:
@@ -269,6 +272,11 @@ class Relay:
         if (error is None) != (self._noted is None) or self._noted is UNKNOWN:
             await self._store.events.note_cursor(CONSUMER, holder=self._holder, error=error)
             self._noted = error
+
+
+def _smaller_text(value: bytes) -> bytes:
+    """Return a written event without what makes it too large to be sent."""
+    return encode(_smaller(decode(value, CloudEvent)))
 
 
 def _smaller(event: CloudEvent) -> CloudEvent:

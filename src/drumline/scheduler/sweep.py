@@ -4,8 +4,9 @@ A queue that was emptied, restarted, failed over or set back has lost its genera
 time: then it is refilled. Otherwise each pass looks at three things:
 
 - the earliest tasks of each lane: a hint that is missing there was lost, by a process that died before its push, or
-  after a pop. It is put back when it was missing in two passes running. One look would not do: between the store's
-  answer and the queue's, workers claim tasks, and thousands of those would come back as wrong hints.
+  after a pop; one that is there for a later time came after the hint of a later act, such as a wake-up. It is put back
+  when it was missing in two passes running. One look would not do: between the store's answer and the queue's, workers
+  claim tasks, and thousands of those would come back as wrong hints.
 - the edge of the near future: tasks due later than that have no hints, and get them as time goes on.
 - crowded lanes, of which the store has more than the queue holds: they are given what comes next.
 

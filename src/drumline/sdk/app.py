@@ -27,7 +27,7 @@ from drumline.sdk.http import HttpTransport
 from drumline.sdk.locate import Direct, check_asked, locate
 from drumline.sdk.options import BatchOptions, DecoratorOptions, Options, SubmitOptions, apply, defaults_of, mode_of
 from drumline.sdk.submit_many import SubmitsMany
-from drumline.sdk.task import AsyncTask, Task
+from drumline.sdk.task import AsyncTask, Submittable, Task
 from drumline.sdk.transaction import client_in, submit_one
 from drumline.sdk.transport import Transport
 
@@ -69,6 +69,11 @@ class Decorator:
     def __call__(self, function: Callable[P, R]) -> Task[P, R]: ...
     def __call__(self, function: Callable[..., Any]) -> AsyncTask[..., Any] | Task[..., Any]:
         """Define the function as a task."""
+        if isinstance(function, Submittable):
+            raise TypeError(
+                f"{function.name} is a task already: put all settings into one @app.task(…), below @app.cron and "
+                "@app.every; for other settings of single submissions use .options(…)"
+            )
         definition = define(
             function,
             name=self._settings.get("name"),
@@ -131,6 +136,8 @@ class Drumline(SubmitsMany, Generic[StateT]):
         self._lock = Lock()
         self._client: Client | None = None
         self._owner = 0
+        self._is_lent = False
+        """Whether the client is that of a `using` block."""
 
     # -- define
 
@@ -143,7 +150,12 @@ class Drumline(SubmitsMany, Generic[StateT]):
     @overload
     def task(self, /, **settings: Unpack[DecoratorOptions]) -> Decorator: ...
     def task(self, function: Callable[..., Any] | None = None, /, **settings: Unpack[DecoratorOptions]) -> Any:
-        """Define a function as a task: `@app.task`, or `@app.task(queue=…, retries=…)`."""
+        """Define a function as a task: `@app.task`, or `@app.task(queue=…, retries=…)`.
+
+        The function can still be called; `submit` and `asubmit` let a worker run it. Async functions run on the event
+        loop of the worker, others in threads, and with `process=True` in child processes. The settings are in
+        `DecoratorOptions`; a wrong one raises here.
+        """
         decorator = Decorator(self, settings)
         return decorator if function is None else decorator(function)
 
@@ -172,7 +184,7 @@ class Drumline(SubmitsMany, Generic[StateT]):
 
     @cached_property
     def schedules(self) -> "ScheduleRegistry":
-        """The schedules that stand in this app's code."""
+        """The schedules in this app's code; `app.schedules.preview(task)` says when one fires next."""
         from drumline.sdk.cron import ScheduleRegistry  # noqa: PLC0415 - only for those who use schedules
 
         return ScheduleRegistry()
@@ -320,8 +332,11 @@ class Drumline(SubmitsMany, Generic[StateT]):
 
         An app that uses the backends itself (`direct`, or a data folder without a server) does so on this event
         loop, with no thread between: the fastest way to submit. When the block begins, what the first task needs is
-        ready.
+        ready. Inside `using`, such as in a world of `drumline.testing`, it keeps the client of that block.
         """
+        if self._is_lent:
+            yield
+            return
         place = self._locate()
         if place.url is not None:
             await self.aclient()
@@ -356,12 +371,13 @@ class Drumline(SubmitsMany, Generic[StateT]):
     def using(self, client: Client) -> Iterator[None]:
         """Use this client inside the block, and the former one after it: for tests."""
         with self._lock:
-            before, self._client, self._owner = (self._client, self._owner), client, Forks.count
+            before = self._client, self._owner, self._is_lent
+            self._client, self._owner, self._is_lent = client, Forks.count, True
         try:
             yield
         finally:
             with self._lock:
-                self._client, self._owner = before
+                self._client, self._owner, self._is_lent = before
 
     def close(self) -> None:
         """Let go of connections; the app connects again when it is used again."""

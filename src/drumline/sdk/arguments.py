@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from inspect import Parameter
 from types import SimpleNamespace
-from typing import Any, Final, get_args, get_type_hints
+from typing import Any, Final, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Raw
@@ -24,6 +24,8 @@ from drumline.sdk.secret import WORD, SecretName, settled
 
 _PLAIN: Final = (type(None), bool, int, float, str, bytes)
 """Defaults of these types can stand in the struct itself; others are made by a factory, as Python shares them."""
+CONTEXT: Final = ("drumline.sdk.context", "Context")
+"""Module and name of what the worker fills in; that module imports this one."""
 _COMMON: Final = (Any, None, *_PLAIN, list, dict)
 """Annotations of which it is known that they can be read."""
 
@@ -88,6 +90,11 @@ class Arguments:
 
     # -- writing
 
+    @property
+    def first(self) -> str | None:
+        """The name of the first parameter that can be given by position, if there is one."""
+        return self._positional[0] if self._positional else None
+
     def has(self, name: str) -> bool:
         """Tell whether the function has a parameter of that name."""
         return name in self._signature.parameters
@@ -150,6 +157,19 @@ class Arguments:
             return self._bind_loosely(_ANY_DECODER.decode(payload))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise explain(error, field="payload", type=self._struct) from error
+
+    def refuse_unfit(self, payload: Raw) -> None:
+        """Raise `Invalid` naming the field for a payload that the function could not be called with.
+
+        What only a worker can tell is left to it: secrets are read there, and annotations may name classes that are
+        imported there alone.
+        """
+        try:
+            hints = self._hints
+        except TypeError:
+            return
+        if hints and bytes(payload).find(WORD) < 0:
+            self.bind(payload)
 
     def _bind_loosely(self, value: Any) -> dict[str, Any]:
         if isinstance(value, list):
@@ -269,6 +289,9 @@ def resolve_hints(function: Callable[..., Any], task: str, *, leave_out: tuple[s
 
 def _unreadable(name: str, hint: Any, error: Exception) -> str:
     """Return why a parameter cannot be read from JSON; of what msgspec says, the reason and not its own remedies."""
+    whole = get_origin(hint) or hint
+    if (getattr(whole, "__module__", ""), getattr(whole, "__qualname__", "")) == CONTEXT:
+        return f"the parameter {name!r} is filled by the worker: write it as *, {name}: Context[…] = inject()"
     shown = hint.__qualname__ if isinstance(hint, type) and not get_args(hint) else str(hint)
     reason = str(error).strip().splitlines()[-1]
     return f"the parameter {name!r} is annotated {shown}, which cannot be read from JSON: {reason}"
@@ -283,10 +306,11 @@ def _unwritable(given: dict[str, Any], error: Exception, encode: Encode) -> Inva
         try:
             encode(value)
         except (TypeError, ValueError, OverflowError, RecursionError):
-            return Invalid(_unwritable_text(error), field=f"payload.{name}")
-    return Invalid(_unwritable_text(error), field="payload")
+            return Invalid(unwritable(error), field=f"payload.{name}")
+    return Invalid(unwritable(error), field="payload")
 
 
-def _unwritable_text(error: Exception) -> str:
+def unwritable(error: Exception) -> str:
+    """Return why a value cannot be written as JSON."""
     text = str(error)
     return text if "cannot be written as JSON" in text else f"cannot be written as JSON: {text}"

@@ -85,6 +85,20 @@ _BY_TYPE: Final[Mapping[Any, Kind]] = {
     CollapseOption: COLLAPSE,
 }
 """What an option may be, by the type that its `TypedDict` declares."""
+CELERY: Final[Mapping[str, str]] = {
+    "countdown": "delay",
+    "eta": "run_at",
+    "task_id": "key",
+    "max_retries": "retries",
+    "default_retry_delay": "backoff",
+    "retry_backoff": "backoff",
+    "autoretry_for": "retry_on",
+    "dont_autoretry_for": "give_up_on",
+    "time_limit": "timeout",
+    "soft_time_limit": "timeout",
+    "routing_key": "queue",
+}
+"""Our options by what Celery calls them."""
 HINTS: Final[Mapping[str, str]] = {"run_at": "; for a time from now give delay"}
 
 
@@ -97,10 +111,19 @@ def check_options(given: Mapping[str, Any], known: Mapping[str, Kind | None], *,
     """Raise `TypeError` for options that are not known or not of their type; `of` is the function that takes them."""
     for name, value in given.items():
         if name not in known:
-            raise TypeError(f"{of} has no {noun} {name!r}{suggestion(name, known)}")
+            raise TypeError(f"{of} has no {noun} {name!r}{_meant(name, known)}")
         kind = known[name]
         if kind is not None and not kind.fits(value):
             raise wrong(name, kind.words + HINTS.get(name, ""), value, of=of)
+
+
+def _meant(name: str, known: Mapping[str, Any]) -> str:
+    """Return what was probably meant by an option that is not known."""
+    if name == "bind":
+        return "; a task takes its context as a parameter: *, ctx: Context[None] = inject()"
+    if (ours := CELERY.get(name)) in known:
+        return f"; it is called {ours} here"
+    return suggestion(name, known)
 
 
 def kind_of(type_: Any) -> Kind | None:

@@ -17,7 +17,8 @@ from msgspec import Struct
 from drumline.core.current_attempt import CURRENT_ATTEMPT
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
-from drumline.sdk.durable import BlockingCalls, DurableCalls, DurableContext
+from drumline.sdk.durable import DurableContext
+from drumline.sdk.durable_calls import BlockingCalls, DurableCalls
 from drumline.sdk.injection import Injected
 from drumline.sdk.signals import Cancelled
 

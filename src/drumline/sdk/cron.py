@@ -7,22 +7,26 @@ when it starts: new ones are created, changed ones changed, and those whose code
 import inspect
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, overload
+from typing import Any, Final, Literal, ParamSpec, TypedDict, TypeVar, overload
 
 from msgspec.structs import replace
 
 from drumline.core.accept_schedule import policy_of, rule_of
 from drumline.core.app_schedules import AppSchedule, RegisterRequest
-from drumline.core.clock import Instant
+from drumline.core.clock import Instant, SystemClock, to_datetime, to_instant
 from drumline.core.duration import Duration, parse_duration
+from drumline.core.errors import Invalid, NotFound
 from drumline.core.firing_policy import Misfire, Overlap
+from drumline.core.json_errors import suggestion
 from drumline.core.schedule import ScheduleRequest
+from drumline.core.timetable import upcoming
 from drumline.core.zone import Zone, zone_of
-from drumline.sdk.checking import DURATION, TEXT, check_kind, check_options, kinds_of, one_of
+from drumline.sdk.checking import DURATION, TEXT, WHOLE, check_kind, check_options, kinds_of, one_of
 from drumline.sdk.definition import TaskDefinition, define, module_of
 from drumline.sdk.options import request_of
 from drumline.sdk.task import AsyncTask, Submittable, Task
 
+MOST_PREVIEWED: Final = 1000
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -63,6 +67,36 @@ class ScheduleRegistry:
         if known is not None and known.module != schedule.module:
             raise ValueError(f"the schedule name {name!r} is taken in {known.module}; give one of them another name=")
         self._schedules[name] = schedule
+
+    def preview(
+        self, schedule: "str | Submittable[..., Any]", *, count: int = 5, after: datetime | None = None
+    ) -> list[datetime]:
+        """Return when a schedule fires next, by the clock of its time zone: `app.schedules.preview(report)`.
+
+        `schedule` is its name, or its task where that has one schedule. `after` is now when absent; a time without a
+        zone is by the time zone of the schedule. No server is asked.
+        """
+        check_kind("count", count, WHOLE, of="app.schedules.preview")
+        if not 1 <= count <= MOST_PREVIEWED:
+            raise Invalid(f"must be from 1 to {MOST_PREVIEWED:,}", field="count")
+        request = self._find(schedule)
+        zone = zone_of(request.timezone)
+        moment = _zoned(after, zone)
+        begin = SystemClock().now() if moment is None else to_instant(moment, field="after")
+        times = upcoming(rule_of(request, now=begin), after=begin, count=count)
+        return [to_datetime(time.instant).astimezone(zone.info) for time in times]
+
+    def _find(self, schedule: "str | Submittable[..., Any]") -> ScheduleRequest:
+        if not isinstance(schedule, str):
+            names = [name for name, each in self._schedules.items() if _runs(each.schedule, schedule.name)]
+            if len(names) > 1:
+                raise Invalid(f"{schedule.name} has several: name one of {', '.join(names)}", field="schedule")
+            schedule = names[0] if names else schedule.name
+        known = self._schedules.get(schedule)
+        if known is None:
+            near = suggestion(schedule, self._schedules)
+            raise NotFound(f"no schedule named {schedule!r} is in the code of this app{near}", field="schedule")
+        return known.schedule
 
     def request(self, app: str, modules: Iterable[str]) -> RegisterRequest:
         """Return what is to be registered, with all modules that the app has loaded."""
@@ -141,6 +175,10 @@ def rule_for(options: CronOptions, *, cron: str | None = None, interval: Duratio
     rule_of(request, now=Instant(0))
     policy_of(request)
     return request
+
+
+def _runs(schedule: ScheduleRequest, task: str) -> bool:
+    return schedule.task is not None and schedule.task.name == task
 
 
 def _zoned(moment: datetime | None, zone: Zone) -> datetime | None:

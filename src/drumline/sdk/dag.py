@@ -2,7 +2,7 @@
 
     with app.dag("report") as dag:
         rows = dag.add(extract, "orders")
-        parts = dag.map(clean, ["a", "b", "c"])
+        parts = dag.map(clean, rows.out)  # as many as there are then
         dag.add(publish, rows.out, parts.out)
     job = dag.submit()
 
@@ -31,6 +31,7 @@ from drumline.sdk.handle import decode_any
 from drumline.sdk.job_handle import JobHandle
 from drumline.sdk.job_steps import whole_of
 from drumline.sdk.jobs import SubmitJob, SubmittedInfo
+from drumline.sdk.mapping import list_decoder, mapping_of
 from drumline.sdk.node import Node, NodeOptions
 from drumline.sdk.options import Options, apply
 from drumline.sdk.placeholder import Placeholder, ReferenceEncoder
@@ -91,7 +92,9 @@ class Dag:
     ) -> Node[list[R]]:
         """Add a call of a task for each of the items, which is its first argument; `out` is the list of results.
 
-        How many there are must be known now. The results of another map are: `dag.map(b, dag.map(a, items).out)`.
+        Items that are known now are as many tasks of the job. If they are a result, `dag.map(clean, rows.out)`, the
+        node is one task of the job, which starts a child for each item when it runs; `dag.options(window=…)` says how
+        many of these have not ended at the same time.
         """
         return self.options().map(task, items, *args, **kwargs)
 
@@ -172,6 +175,11 @@ class Dag:
 
     # -- for `Adder`
 
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """What holds for tasks that do not say otherwise."""
+        return {name: self._options.get(name) for name in ("retries", "backoff")}
+
     def free_base(self, wanted: str) -> str:
         """Return a name that no other node has: this one, or with a number behind it."""
         base, number = wanted, 1
@@ -215,6 +223,7 @@ class Adder:
         self._key = options.get("key")
         self._after = dag.keys_of(options.get("after", ()))
         self._run_if = _run_if(options.get("run_if", RunIf.ALL_SUCCEEDED))
+        self._window = options.get("window")
 
     def add(self, task: Submittable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Node[R]:
         """Add a call of a task, as `Dag.add` does."""
@@ -227,12 +236,29 @@ class Adder:
     ) -> Node[list[R]]:
         """Add a call of a task for each of the items, as `Dag.map` does."""
         _check_task(task, "dag.map")
+        if isinstance(items, Placeholder):
+            return self._map_later(task, items, args, kwargs)
+        if self._window is not None:
+            raise Invalid("is for a map over a result: the tasks of this one are tasks of the job", field="window")
         known = list(items)
         base = self._new_key(task.name)
         keys = tuple(f"{base}-{number}" for number in range(len(known)))
         for key, item in zip(keys, known, strict=True):
             self._put(key, task, (item, *args), kwargs)
         return Node(self._dag, keys, task.definition.decode_result, is_many=True)
+
+    def _map_later(
+        self, task: Submittable[..., R], items: Placeholder, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Node[list[R]]:
+        """Add a task that starts a child for each item of a result."""
+        encoder = self._dag.encoder()
+        request = mapping_of(
+            task, items, args, kwargs, encoder.encode, window=self._window, defaults=self._dag.defaults
+        )
+        key = self._new_key(task.name)
+        decode = list_decoder(task.definition.decode_result)
+        self._dag.put(key, self._placed(request, encoder.parents), decode)
+        return Node(self._dag, (key,), decode)
 
     def add_call(self, call: Call[R]) -> Node[R]:
         """Add a call that was written down before, as `Dag.add_call` does."""

@@ -20,9 +20,9 @@ from drumline.core.names import check_name
 from drumline.core.retry import Backoff
 from drumline.core.session import TaskType
 from drumline.core.task_type import TypeDefaults
-from drumline.sdk.arguments import Arguments, encode_result, resolve_hints
+from drumline.sdk.arguments import Arguments, encode_result, resolve_hints, unwritable
 from drumline.sdk.context import Context
-from drumline.sdk.result_types import result_decoder
+from drumline.sdk.hooks import decode_hook, readable_hint
 from drumline.sdk.signals import Permanent, Signal
 
 
@@ -114,7 +114,7 @@ class TaskDefinition:
         try:
             return Raw(encode_result(value))
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
-            raise Invalid(f"cannot be written as JSON: {error}", field="result") from error
+            raise Invalid(unwritable(error), field="result") from error
 
     def decode_result(self, result: bytes | Raw) -> Any:
         """Return a result as the type that the function is annotated to return."""
@@ -149,7 +149,7 @@ class TaskDefinition:
         function = inspect.unwrap(self.function)
         others = tuple(name for name in inspect.get_annotations(function) if name != "return")
         hint = resolve_hints(function, self.name, leave_out=others).get("return", Any)
-        return result_decoder(hint)
+        return msgspec.json.Decoder(readable_hint(hint), dec_hook=decode_hook).decode
 
 
 def define(
@@ -161,6 +161,7 @@ def define(
     batch: BatchSettings | None = None,
 ) -> TaskDefinition:
     """Return a function as a task definition; raises `TypeError` for what cannot be one."""
+    _check_function(function, name)
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError(f"{function.__qualname__} is a generator; a task must return its result")
     name = default_name(function) if name is None else check_name(name)
@@ -180,6 +181,19 @@ def define(
         arguments=arguments,
         batch=batch,
     )
+
+
+def _check_function(function: Any, name: str | None) -> None:
+    """Raise `TypeError` for what is not a function, and for a function that needs a name and has none."""
+    if isinstance(function, str):
+        raise TypeError(f"@app.task takes a function, not {function!r}: write @app.task(name={function!r})")
+    if not callable(function) or isinstance(function, type):
+        raise TypeError(f"@app.task takes a function, not {function!r}")
+    if name is None and getattr(function, "__name__", "<lambda>") == "<lambda>":
+        raise TypeError(
+            f"{function!r} has no name by which a worker could find it: define it with def, or write "
+            'app.task(name="…")(…)'
+        )
 
 
 def default_name(function: Callable[..., Any]) -> str:

@@ -1,94 +1,51 @@
-"""Durable calls of a running task: `ctx.step`, `ctx.sleep`, `ctx.sleep_until`, and the same blocking.
+"""Durable calls of a running task: `ctx.step`, `ctx.sleep`, `ctx.sleep_until`, `ctx.restart`, and the same blocking.
 
-What they do is written once, as generators of operations (`sdk.durable_steps`); a worker carries the operations out, in
-its loop, from a thread or from a child process. In a context that a test has made, steps run and sleeps are over at
-once.
+Each has its signature twice, since a type cannot say "this, or an awaitable of it"; what it does is written once, as a
+generator of operations (`sdk.durable_steps`), which a worker carries out in its loop, from a thread or from a child
+process (`sdk.durable_calls`). In a context that a test has made, steps run and sleeps are over at once.
 """
 
 import asyncio
 import inspect
-import time
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable
+from contextvars import copy_context
 from datetime import datetime
-from typing import Any, Protocol, TypeVar, TypeVarTuple, overload
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Final, NoReturn, ParamSpec, TypeVar, TypeVarTuple, overload
 
-from drumline.core.durable import Record, RecordStatus, Wait, WaitKind
+from drumline.aio.daemon_threads import DaemonExecutor
 from drumline.core.duration import Duration
 from drumline.core.retry import Backoff
-from drumline.sdk.durable_steps import (
-    Find,
-    Operation,
-    Ran,
-    Run,
-    Save,
-    StepPolicy,
-    WaitFor,
-    sleep_in_steps,
-    step_in_steps,
-    wait_in_steps,
+from drumline.sdk.child_calls import BlockingChildren, ChildContext, Key, key_text
+from drumline.sdk.durable_calls import (
+    AtOnce,
+    BlockingAtOnce,
+    BlockingCalls,
+    DurableCalls,
+    Steps,
+    arun_steps,
+    run_steps,
 )
+from drumline.sdk.durable_steps import StepPolicy, payload_of_restart, sleep_in_steps, step_in_steps, wait_in_steps
 
+if TYPE_CHECKING:
+    from drumline.sdk.task import Submittable
+
+P = ParamSpec("P")
 Ts = TypeVarTuple("Ts")
 R = TypeVar("R")
 T = TypeVar("T")
 
-Key = str | int
-"""Tells calls of one name apart."""
+STEP_THREADS: Final = 64
+"""Steps of async functions whose own function is not async run at once in one process."""
 
 
-class DurableCalls(Protocol):
-    """What a worker does for durable calls on its loop."""
-
-    async def find(self, name: str, key: str) -> Record | None:
-        """Return what is recorded under a name that this attempt has not used yet."""
-        ...
-
-    def begin(self) -> None:
-        """Note that the function of a step begins."""
-        ...
-
-    async def save(self, save: Save) -> Record:
-        """Keep how a step ended, and return what is recorded under its name."""
-        ...
-
-    def give_up(self) -> None:
-        """Note that a step has ended without a record."""
-        ...
-
-    async def wait(self, wait: Wait) -> Record | None:
-        """Wait; if nothing else is left to do, the attempt ends here by `Parked`."""
-        ...
-
-
-class BlockingCalls(Protocol):
-    """The same for functions that are not async."""
-
-    def find(self, name: str, key: str) -> Record | None:
-        """Return what is recorded under a name that this attempt has not used yet."""
-        ...
-
-    def begin(self) -> None:
-        """Note that the function of a step begins."""
-        ...
-
-    def save(self, save: Save) -> Record:
-        """Keep how a step ended, and return what is recorded under its name."""
-        ...
-
-    def give_up(self) -> None:
-        """Note that a step has ended without a record."""
-        ...
-
-    def wait(self, wait: Wait) -> Record | None:
-        """Wait; the attempt ends here by `Parked`, unless the wait is over already."""
-        ...
-
-
-class DurableContext:
+class DurableContext(ChildContext):
     """The durable calls of a `Context`."""
 
     __slots__ = ()
 
+    name: str
     on_durable: Callable[[], DurableCalls] | None
     """The worker's callback behind durable calls of async functions."""
     on_blocking: Callable[[], BlockingCalls] | None
@@ -133,7 +90,7 @@ class DurableContext:
         the task runs.
         """
         policy = StepPolicy.of(retries, backoff)
-        return await self._arun(step_in_steps(name, _text(key), function, policy), lambda: _acall(function, args))
+        return await self._arun(step_in_steps(name, key_text(key), function, policy), lambda: _acall(function, args))
 
     async def sleep(  # noqa: PLR0913 - a word for each unit
         self,
@@ -148,11 +105,11 @@ class DurableContext:
     ) -> None:
         """Wait for a time, counted from when the task first came here; no worker is occupied meanwhile."""
         parts = {"days": days, "hours": hours, "minutes": minutes, "seconds": seconds}
-        await self._arun(sleep_in_steps(name, _text(key), duration=duration, parts=parts))
+        await self._arun(sleep_in_steps(name, key_text(key), duration=duration, parts=parts))
 
     async def sleep_until(self, name: str, moment: datetime, *, key: Key | None = None) -> None:
         """Wait until a time; no worker is occupied meanwhile."""
-        await self._arun(sleep_in_steps(name, _text(key), moment=moment))
+        await self._arun(sleep_in_steps(name, key_text(key), moment=moment))
 
     async def wait_for(
         self,
@@ -169,39 +126,34 @@ class DurableContext:
         the `correlation` as its key. When `timeout` is over, counted from when the task first came here,
         `SignalTimeout` is raised.
         """
-        result: T = await self._arun(wait_in_steps(name, _text(key), type, timeout, correlation))
+        result: T = await self._arun(wait_in_steps(name, key_text(key), type, timeout, correlation))
         return result
+
+    async def restart(self, task: "Submittable[P, Any]", /, *args: P.args, **kwargs: P.kwargs) -> NoReturn:
+        """Begin a new round of this task: it runs from the start, with these arguments and without records.
+
+        `task` is the task itself, so that its arguments are checked. The id stays, and with it handles, signals that
+        were not taken, and the call of a parent. Children that have not ended are cancelled, unless they were started
+        with `on_end="abandon"`. The function is left here, by an exception that is no `Exception`.
+        """
+        payload = payload_of_restart(self.name, task, args, kwargs)
+        await self._durable_calls().restart(payload)
 
     @property
     def blocking(self) -> "BlockingDurable":
         """The same calls for functions that are not async: `ctx.blocking.step(…)`."""
         return BlockingDurable(self)
 
-    async def _arun(self, steps: Generator[Operation, Any, T], call: Callable[[], Awaitable[Any]] | None = None) -> T:
+    def _durable_calls(self) -> DurableCalls:
         if self.on_durable is None and self.on_blocking is not None:
-            steps.close()
             raise RuntimeError("this function is not async: use ctx.blocking.step, ctx.blocking.sleep and so on")
-        calls: DurableCalls = AtOnce() if self.on_durable is None else self.on_durable()
-        answer: Any = None
-        try:
-            while True:
-                match steps.send(answer):
-                    case Find(name=name, key=key):
-                        answer = await calls.find(name, key)
-                    case Run():
-                        answer = await _aran(call, calls)
-                    case Save() as save:
-                        answer = await calls.save(save)
-                    case WaitFor(wait=wait):
-                        answer = await calls.wait(wait)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-        finally:
-            steps.close()
+        return AtOnce() if self.on_durable is None else self.on_durable()
+
+    async def _arun(self, steps: Steps[T], call: Callable[[], Awaitable[Any]] | None = None) -> T:
+        return await arun_steps(steps, self._durable_calls(), call)
 
 
-class BlockingDurable:
+class BlockingDurable(BlockingChildren):
     """Durable calls of functions that are not async; each blocks its thread until it is done."""
 
     __slots__ = ("_context",)
@@ -219,7 +171,7 @@ class BlockingDurable:
         backoff: Backoff | float | None = None,
     ) -> R:
         """Call a function once and record its result under a name; see `Context.step`."""
-        steps = step_in_steps(name, _text(key), function, StepPolicy.of(retries, backoff))
+        steps = step_in_steps(name, key_text(key), function, StepPolicy.of(retries, backoff))
         result: R = self._run(steps, lambda: function(*args))
         return result
 
@@ -236,11 +188,11 @@ class BlockingDurable:
     ) -> None:
         """Wait for a time, counted from when the task first came here; see `Context.sleep`."""
         parts = {"days": days, "hours": hours, "minutes": minutes, "seconds": seconds}
-        self._run(sleep_in_steps(name, _text(key), duration=duration, parts=parts))
+        self._run(sleep_in_steps(name, key_text(key), duration=duration, parts=parts))
 
     def sleep_until(self, name: str, moment: datetime, *, key: Key | None = None) -> None:
         """Wait until a time; see `Context.sleep_until`."""
-        self._run(sleep_in_steps(name, _text(key), moment=moment))
+        self._run(sleep_in_steps(name, key_text(key), moment=moment))
 
     def wait_for(
         self,
@@ -252,117 +204,33 @@ class BlockingDurable:
         correlation: str | None = None,
     ) -> T:
         """Return the payload of a signal, as a type; see `Context.wait_for`."""
-        result: T = self._run(wait_in_steps(name, _text(key), type, timeout, correlation))
+        result: T = self._run(wait_in_steps(name, key_text(key), type, timeout, correlation))
         return result
 
-    def _run(self, steps: Generator[Operation, Any, T], call: Callable[[], Any] | None = None) -> T:
+    def restart(self, task: "Submittable[P, Any]", /, *args: P.args, **kwargs: P.kwargs) -> NoReturn:
+        """Begin a new round of this task, with these arguments and without records; see `Context.restart`."""
+        payload = payload_of_restart(self._context.name, task, args, kwargs)
+        self._blocking_calls().restart(payload)
+
+    def _blocking_calls(self) -> BlockingCalls:
         context = self._context
         if context.on_blocking is None and context.on_durable is not None:
-            steps.close()
             raise RuntimeError("this function is async: await ctx.step, ctx.sleep and so on")
-        calls: BlockingCalls = BlockingAtOnce() if context.on_blocking is None else context.on_blocking()
-        answer: Any = None
-        try:
-            while True:
-                match steps.send(answer):
-                    case Find(name=name, key=key):
-                        answer = calls.find(name, key)
-                    case Run():
-                        answer = _ran(call, calls)
-                    case Save() as save:
-                        answer = calls.save(save)
-                    case WaitFor(wait=wait):
-                        answer = calls.wait(wait)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-        finally:
-            steps.close()
+        return BlockingAtOnce() if context.on_blocking is None else context.on_blocking()
 
-
-class BlockingAtOnce:
-    """Durable calls without a worker: steps run, and waits are over at once."""
-
-    def find(self, name: str, key: str) -> Record | None:
-        """Return nothing: nothing is recorded."""
-        del name, key
-        return None
-
-    def begin(self) -> None:
-        """Do nothing."""
-
-    def save(self, save: Save) -> Record:
-        """Return the record without keeping it."""
-        return Record(name=save.name, key=save.key, status=save.status, value=save.value, tries=save.tries)
-
-    def give_up(self) -> None:
-        """Do nothing."""
-
-    def wait(self, wait: Wait) -> Record | None:
-        """Return at once; there are no signals."""
-        if wait.kind is WaitKind.SIGNAL:
-            raise RuntimeError(f"nobody sends the signal {wait.name!r} here: run the task in a worker to test it")
-        return Record(name=wait.name, key=wait.key, status=RecordStatus.DONE)
-
-
-class AtOnce:
-    """The same for async functions."""
-
-    def __init__(self) -> None:
-        self._calls = BlockingAtOnce()
-
-    async def find(self, name: str, key: str) -> Record | None:
-        """Return nothing: nothing is recorded."""
-        return self._calls.find(name, key)
-
-    def begin(self) -> None:
-        """Do nothing."""
-
-    async def save(self, save: Save) -> Record:
-        """Return the record without keeping it."""
-        return self._calls.save(save)
-
-    def give_up(self) -> None:
-        """Do nothing."""
-
-    async def wait(self, wait: Wait) -> Record | None:
-        """Return at once."""
-        return self._calls.wait(wait)
+    def _run(self, steps: Steps[T], call: Callable[[], Any] | None = None) -> T:
+        return run_steps(steps, self._blocking_calls(), call)
 
 
 async def _acall(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     called = inspect.unwrap(function)
     if inspect.iscoroutinefunction(called) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
         return await function(*args)
-    value = await asyncio.to_thread(function, *args)
+    call: Callable[[], Any] = partial(copy_context().run, function, *args)
+    value = await asyncio.get_running_loop().run_in_executor(_step_threads(), call)
     return await value if inspect.isawaitable(value) else value
 
 
-async def _aran(call: Callable[[], Awaitable[Any]] | None, calls: DurableCalls) -> Ran:
-    began = time.monotonic()
-    calls.begin()
-    try:
-        value = None if call is None else await call()
-    except Exception as error:  # noqa: BLE001 - it is the step's, and judged by its policy
-        return Ran(None, error, time.monotonic() - began, calls.give_up)
-    except BaseException:
-        calls.give_up()
-        raise
-    return Ran(value, None, time.monotonic() - began, calls.give_up)
-
-
-def _ran(call: Callable[[], Any] | None, calls: BlockingCalls) -> Ran:
-    began = time.monotonic()
-    calls.begin()
-    try:
-        value = None if call is None else call()
-    except Exception as error:  # noqa: BLE001 - it is the step's, and judged by its policy
-        return Ran(None, error, time.monotonic() - began, calls.give_up)
-    except BaseException:
-        calls.give_up()
-        raise
-    return Ran(value, None, time.monotonic() - began, calls.give_up)
-
-
-def _text(key: Key | None) -> str:
-    return "" if key is None else str(key)
+@cache
+def _step_threads() -> DaemonExecutor:
+    return DaemonExecutor("step thread", STEP_THREADS)

@@ -13,6 +13,7 @@ from msgspec import Raw, Struct
 from drumline.core.clock import to_instant
 from drumline.core.codec import decode, encode, explain
 from drumline.core.durable import (
+    LARGEST_WAIT_SCHEMA,
     LONGEST_RECORD_NAME,
     LONGEST_WAIT_MS,
     Record,
@@ -28,7 +29,7 @@ from drumline.core.outcome import ErrorInfo
 from drumline.core.retry import DEFAULT_BACKOFF, DEFAULT_RETRIES, MOST_RETRIES, Backoff
 from drumline.sdk.arguments import encode_result, resolve_hints
 from drumline.sdk.errors import SignalTimeout, StepFailed
-from drumline.sdk.hooks import decode_hook, readable_hint
+from drumline.sdk.hooks import decode_hook, readable_hint, schema_hook
 from drumline.sdk.signals import Permanent, Signal
 
 _UNITS: Final = {"days": 86_400.0, "hours": 3_600.0, "minutes": 60.0, "seconds": 1.0}
@@ -152,10 +153,41 @@ def wait_in_steps(
         check_text(correlation, field=f"correlation of {name!r}", longest=LONGEST_RECORD_NAME)
     record: Record | None = yield find(name, key)
     if record is None:
-        record = yield WaitFor(Wait(kind=WaitKind.SIGNAL, name=name, key=key, delay_ms=delay, correlation=correlation))
+        wait = Wait(
+            kind=WaitKind.SIGNAL, name=name, key=key, delay_ms=delay, correlation=correlation, schema=schema_of(type_)
+        )  # fmt: skip
+        record = yield WaitFor(wait)
     if record is None or record.status is RecordStatus.TIMED_OUT:
         raise SignalTimeout(name, key)
     return (yield from read(record, decoder))
+
+
+def payload_of_restart(name: str, task: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Raw:
+    """Return what the next round of the task of this name gets; one whose arguments do not fit fails for good."""
+    from drumline.sdk.task import Submittable  # noqa: PLC0415 - it imports this module's context
+
+    if not isinstance(task, Submittable):
+        raise Permanent(
+            f"ctx.restart takes this task itself and then its arguments, as ctx.restart({name or 'task'}, …), "
+            f"not {type(task).__name__}"
+        )
+    if name and task.name != name:
+        raise Permanent(f"ctx.restart begins a new round of {name!r}, and cannot begin one of {task.name!r}")
+    try:
+        return task.request_for(args, kwargs).payload
+    except (Invalid, TypeError) as error:
+        raise Permanent(f"the arguments of ctx.restart do not fit {task.name!r}: {error}") from error
+
+
+def schema_of(type_: Any) -> str | None:
+    """Return the JSON Schema of a type, for people who send a signal of it; None if it is too large."""
+    if type_ is object or type_ is Any:
+        return None
+    try:
+        text = encode(msgspec.json.schema(readable_hint(type_), schema_hook=schema_hook)).decode()
+    except (TypeError, NameError):  # it can be read all the same
+        return None
+    return text if len(text.encode()) <= LARGEST_WAIT_SCHEMA else None
 
 
 def find(name: str, key: str) -> Find:
@@ -169,9 +201,14 @@ def read(record: Record, decoder: "msgspec.json.Decoder[Any]") -> Generator[Oper
     try:
         return decoder.decode(record.value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        reason = str(explain(error, field=f"the record of {record.name!r}"))[:LONGEST_REASON]
-    yield WaitFor(Wait(kind=WaitKind.PERSON, name=record.name, key=record.key, reason=reason))
+        reason = str(explain(error, field=f"the record of {record.name!r}"))
+    yield from person_needed(record.name, record.key, reason)
     raise AssertionError("a wait for a person is never answered")
+
+
+def person_needed(name: str, key: str, reason: str) -> Generator[Operation, Any, None]:
+    """Let the task wait for a person: what was recorded does not fit the code any more."""
+    yield WaitFor(Wait(kind=WaitKind.PERSON, name=name, key=key, reason=reason[:LONGEST_REASON]))
 
 
 def result_decoder(function: Callable[..., Any]) -> "msgspec.json.Decoder[Any]":

@@ -4,6 +4,7 @@ DrumlineError
 ├── TaskFailed       the task failed for good; carries the remote error
 ├── TaskCancelled    the task was cancelled or skipped, so there will be no result
 ├── StepFailed       a step of a durable task has failed, with no tries left
+├── ChildFailed      a child of a durable task failed or was cancelled
 ├── SignalTimeout    a durable task waited for a signal, and none came in time        (a `TimeoutError` too)
 ├── JobFailed        a task of the job failed for good, or a job that it depends on did not complete
 ├── JobCancelled     the job was cancelled
@@ -66,6 +67,34 @@ class StepFailed(DrumlineError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.step, self.key, self._error)
+
+
+class ChildFailed(DrumlineError):
+    """A child of a durable task ended badly: `child` is its id, `state` how it ended, `kind` and `remote_message` why.
+
+    It is recorded: each time that the task runs, the call raises it again. An operator's retry of the parent retries
+    the child as well.
+    """
+
+    code = "child_failed"
+
+    def __init__(self, call: str, key: str, child: TaskId, state: str, error: ErrorInfo | None = None) -> None:
+        of = f" ({key})" if key else ""
+        why = f": {error.kind}: {error.message}" if error is not None else ""
+        super().__init__(
+            f"child {child} of call {call!r}{of} has {state}{why}".replace("has cancelled", "was cancelled")
+        )
+        self.call = call
+        self.key = key
+        self.child = child
+        self.state = state
+        self.kind = "" if error is None else error.kind
+        self.remote_message = "" if error is None else error.message
+        self.traceback = "" if error is None else error.traceback
+        self._error = error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.call, self.key, self.child, self.state, self._error)
 
 
 class SignalTimeout(DrumlineError, TimeoutError):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
 from drumline.core.clock import Clock
 from drumline.core.duration import Duration, format_duration, parse_duration
@@ -20,6 +20,7 @@ from drumline.sdk.errors import TaskCancelled, TaskFailed, WaitTimeout
 from drumline.sdk.transport import Cancel, CollapsedId, Get, LiveNames, ReadLog, RetryTask, TaskInfo
 
 if TYPE_CHECKING:
+    from drumline.core.child_views import ChildInfo
     from drumline.sdk.task_asks import TaskAttemptInfo
 
 R = TypeVar("R")
@@ -118,6 +119,28 @@ class TaskHandle(Generic[R]):
 
         return (await self._client.arun(only(send_signal(name, payload, id=id, task=self.id)))).created
 
+    def fork(
+        self, step: str, *, key: str | int | None = None, payload: Any = UNSET, id: str | None = None
+    ) -> "TaskHandle[R]":
+        """Submit a task like this one that begins with its records before a step, and return its handle.
+
+        The step and what comes after it are done anew. `payload`, an object of arguments, takes the place of this
+        task's. The same `id` twice makes one task.
+        """
+        from drumline.sdk.forking import fork_task  # noqa: PLC0415 - only those who fork pay for it
+
+        made = self._run(only(fork_task(self.id, step, key=key, payload=payload, id=id)), "afork")
+        return TaskHandle(made.id, self._client, self._decode, clock=self._clock)
+
+    async def afork(
+        self, step: str, *, key: str | int | None = None, payload: Any = UNSET, id: str | None = None
+    ) -> "TaskHandle[R]":
+        """Submit a task that begins with the records of this one, as `fork` does."""
+        from drumline.sdk.forking import fork_task  # noqa: PLC0415
+
+        made = await self._client.arun(only(fork_task(self.id, step, key=key, payload=payload, id=id)))
+        return TaskHandle(made.id, self._client, self._decode, clock=self._clock)
+
     def log(self) -> str:
         """Return what the task has logged so far."""
         return self._run(only(ReadLog(self.id)), "alog")
@@ -133,6 +156,14 @@ class TaskHandle(Generic[R]):
     async def aattempts(self) -> "tuple[TaskAttemptInfo, ...]":
         """Return the task's executions, as `attempts` does."""
         return await self._client.arun(self._attempts())
+
+    def children(self) -> "tuple[ChildInfo, ...]":
+        """Return the tasks that the task has started, in the order of the names and keys of their calls."""
+        return self._run(self._children(), "achildren")
+
+    async def achildren(self) -> "tuple[ChildInfo, ...]":
+        """Return the tasks that the task has started, as `children` does."""
+        return await self._client.arun(self._children())
 
     def __repr__(self) -> str:
         return f"<TaskHandle {self.id}>"
@@ -161,6 +192,11 @@ class TaskHandle(Generic[R]):
 
         return only(GetTaskAttempts(self.id))
 
+    def _children(self) -> "Steps[tuple[ChildInfo, ...]]":
+        from drumline.sdk.task_asks import all_children  # noqa: PLC0415 - only those who look pay for it
+
+        return all_children(self.id)
+
     def _run(self, steps: Steps[T], twin: str) -> T:
         warn_if_blocking(twin, level=4)
         return self._client.run(steps)
@@ -182,9 +218,9 @@ class TaskHandle(Generic[R]):
         if info is None or not is_ended(info.status):
             after = "" if within is None else f" after {format_duration(within)}"
             raise (yield from self._timed_out(info, after))
-        if info.status is Status.COMPLETED:
+        if info.status is Status.COMPLETED and info.error is None:  # else its result was lost, and the error tells
             return self._decode(info.result)
-        if info.status is Status.FAILED:
+        if info.status in {Status.FAILED, Status.COMPLETED}:
             raise TaskFailed(self.id, info.error or ErrorInfo("Unknown", "the worker gave no reason"))
         raise TaskCancelled(self.id, info.status, "" if info.error is None else info.error.message)
 
@@ -199,6 +235,10 @@ class TaskHandle(Generic[R]):
             except DrumlineError as error:
                 reason = f"; whether a worker can run it is unknown: {error}"
         if has_worker is False:
-            reason = f"; no live worker can run {info.name!r}"
+            reason = f"; no live worker can run {info.name!r}: start one that has it, with `drumline worker`"
+        elif info.error is not None:
+            reason = f"; its last attempt failed: {info.error.kind}: {info.error.message}{reason}"
+        if has_worker is not False:
+            reason += f"; it goes on: wait again, or ask `drumline tasks why {self.id}`"
         message = f"task {self.id} is still {status.value}{after}{reason}"
         return WaitTimeout(message, self.id, status, has_worker=has_worker)

@@ -1,14 +1,13 @@
-"""Types that msgspec does not know by itself: paths, models that dump and validate themselves, and `object`."""
+"""Types that msgspec does not know by itself: paths, models that validate themselves, `object`, and some unions."""
 
-from functools import reduce
-from operator import or_
 from pathlib import PurePath
-from types import GenericAlias, NoneType, UnionType
+from types import GenericAlias, UnionType
 from typing import Any, Union, get_args, get_origin
 
 import msgspec
 
 from drumline.sdk.codecs import Codec, codec_of, is_numpy_scalar
+from drumline.sdk.unions import describe_choice, is_choice, read_choice, readable_union
 
 
 def encode_hook(value: Any) -> Any:
@@ -24,7 +23,10 @@ def encode_hook(value: Any) -> Any:
         codec = codec_of(type(value))
         if codec is not None:
             return codec.encode(value)
-        raise TypeError(f"a {type(value).__qualname__} cannot be written as JSON")
+        raise TypeError(
+            f"a value of type {type(value).__qualname__} cannot be written as JSON: give its id or its fields, or "
+            "register a codec with app.codec(…)"
+        )
     return dump(mode="json")
 
 
@@ -36,6 +38,8 @@ def decode_hook(type_: Any, value: Any) -> Any:
         if not isinstance(value, str):
             raise TypeError("must be a text, the path")
         return type_(value)
+    if is_choice(type_):
+        return read_choice(type_, value, dec_hook=decode_hook, enc_hook=encode_hook)
     validate = getattr(type_, "model_validate", None)
     if validate is None:
         if is_numpy_scalar(type_):
@@ -69,6 +73,8 @@ def schema_hook(type_: Any) -> dict[str, Any]:
         return {"description": "Anything."}
     if is_path(type_):
         return {"type": "string", "format": "path"}
+    if is_choice(type_):
+        return describe_choice(type_, schema_hook)
     describe = getattr(type_, "model_json_schema", None)
     if describe is None:
         if is_numpy_scalar(type_):
@@ -86,13 +92,16 @@ def is_path(type_: Any) -> bool:
 
 
 def readable_hint(hint: Any) -> Any:
-    """Return an annotation as msgspec can read it: in `str | Path` a text stays a text."""
+    """Return an annotation as msgspec can read it: in `str | Path` a text stays a text.
+
+    Unions of which msgspec cannot tell the members apart are read by trying them.
+    """
     args = get_args(hint)
     if get_origin(hint) in {Union, UnionType}:
         kept = [readable_hint(each) for each in args]
         if str in kept:
             kept = [each for each in kept if not is_path(each)]
-        return reduce(or_, kept, NoneType if NoneType in kept else kept[0])
+        return readable_union(tuple(kept), decode_hook)
     if isinstance(hint, GenericAlias):
         return GenericAlias(get_origin(hint), tuple(readable_hint(each) for each in args))
     return hint

@@ -14,7 +14,7 @@ from msgspec import Struct
 from drumline._version import __version__
 from drumline.core.codec import encode
 from drumline.core.content_encoding import BodyDecoder
-from drumline.core.errors import DrumlineError, Invalid, Overloaded, Unavailable
+from drumline.core.errors import DrumlineError, Invalid, Overloaded, Unauthorized, Unavailable
 from drumline.core.ids import JobId, TaskId
 from drumline.core.problem import Problem, error_of
 from drumline.core.task import TaskRequest
@@ -246,12 +246,27 @@ class HttpTransport:
             )
             body = read_body(reply, seconds=2 * request.seconds)
         except (errors.NewConnectionError, errors.ConnectTimeoutError) as error:
-            raise _Unsent(f"there is no Drumline server at {self._url}: {error}") from error
+            raise _Unsent(
+                f"there is no Drumline server at {self._url}: {error}. Start one with `drumline dev`, or name yours "
+                "with DRUMLINE_URL or Drumline(…, url=…)"
+            ) from error
         except errors.HTTPError as error:
-            raise Unavailable(f"the connection to {self._url} broke: {error}") from error
+            plain = "; it seems to speak http://, not https://" if "WRONG_VERSION_NUMBER" in str(error) else ""
+            raise Unavailable(f"the connection to {self._url} broke: {error}{plain}") from error
         if reply.status >= 400:
-            raise error_of(reply.status, body)
+            raise self._with_remedy(error_of(reply.status, body))
         return body
+
+    def _with_remedy(self, error: DrumlineError) -> DrumlineError:
+        """Return the error of a server; for one about the API key say where a program gives it."""
+        if not isinstance(error, Unauthorized):
+            return error
+        has_key = "Authorization" in self._pool.headers
+        why = error.message if has_key else "it wants an API key, and this program has none"
+        return Unauthorized(
+            f"{self._url} does not let this program in: {why}. Give a key with DRUMLINE_API_KEY or "
+            "Drumline(…, api_key=…); `drumline keys create` makes one"
+        )
 
 
 def _path(task: TaskId) -> str:

@@ -35,6 +35,8 @@ class ServerLocation(Struct, frozen=True, kw_only=True):
     """Whether the caller or the environment names the URL; one found in the data folder may be stale."""
     api_key: str | None = None
     direct: Direct | None = None
+    blob_url: str | None = None
+    """The blob store of the installation, for an engine in this process."""
     is_asked: bool = False
     """Whether the caller or the environment names the data folder; `./.drumline` may be anywhere."""
 
@@ -65,6 +67,7 @@ def locate(
         url=named or (None if direct else _running_server(folder)),
         is_sure=named is not None,
         direct=direct,
+        blob_url=os.environ.get("DRUMLINE_BLOB_URL") or None,
         api_key=api_key or os.environ.get("DRUMLINE_API_KEY") or _stored_key(folder),
     )
 

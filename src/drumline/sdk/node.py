@@ -67,3 +67,5 @@ class NodeOptions(TypedDict, total=False):
     """What must have ended first, besides the tasks whose results it takes."""
     run_if: Literal["all_succeeded", "all_done", "any_failed"] | RunIf
     """When it runs, once all that it needs has ended."""
+    window: int
+    """How many tasks of a map over a result have not ended at the same time; 1,000 when absent."""

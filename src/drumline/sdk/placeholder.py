@@ -48,7 +48,7 @@ class Placeholder:
     def __repr__(self) -> str:
         return f"<result of {self._key}{self._path}>"
 
-    def _unknown(self, *_: object) -> NoReturn:
+    def _unknown(self, *_: object, **__: object) -> NoReturn:
         raise TypeError(
             f"the result of {self._key!r} is not known before the job has run: "
             "hand it to another task of the job, and let that one work with it"
@@ -57,8 +57,7 @@ class Placeholder:
     def __iter__(self) -> NoReturn:
         raise TypeError(
             f"the length of the result of {self._key!r} is not known before the job has run, so it cannot be gone "
-            "through or mapped: map over a list that is known, hand the whole result to one task, or let a task "
-            "submit a job of its own"
+            "through: hand it to one task, or to dag.map for a task for each of its items"
         )
 
     # A placeholder that passed for a value would be written into a payload, or decide a branch, in silence.

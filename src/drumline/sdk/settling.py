@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from drumline.core.errors import Invalid
 from drumline.core.lease import Lease
-from drumline.sdk.arguments import encode_result
+from drumline.sdk.arguments import encode_result, unwritable
 
 
 class Settling:
@@ -48,7 +48,7 @@ class Settling:
         try:
             written = encode_result(self.result)
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
-            raise Invalid(f"cannot be written as JSON: {error}", field="result") from error
+            raise Invalid(unwritable(error), field="result") from error
         return self._check(written)
 
 

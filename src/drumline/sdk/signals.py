@@ -55,3 +55,14 @@ class Parked(BaseException):
     It is no `Exception`, so that a task's own `except Exception` lets it through. What a task does in `finally` is done
     each time that it begins to wait.
     """
+
+
+class Restarted(Parked):
+    """The round of a durable task has ended by `ctx.restart`; its function is left here.
+
+    Tests that call the function without a worker find in `payload` what the next round would be given.
+    """
+
+    def __init__(self, payload: bytes = b"") -> None:
+        super().__init__(payload)
+        self.payload = payload

@@ -1,11 +1,10 @@
 """Many calls in one submission, typed: a list of calls gives a list, a tuple of calls a tuple."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar, overload
 
 from drumline.core.errors import DrumlineError
 from drumline.core.ids import TaskId
-from drumline.core.task import TaskRequest
 from drumline.sdk.app_hooks import AppHooks
 from drumline.sdk.checking import wrong
 from drumline.sdk.client import Client, warn_if_blocking
@@ -21,7 +20,7 @@ C = TypeVar("C")
 D = TypeVar("D")
 
 
-# A tuple is a sequence too, and would give a list; the forms for tuples come first, and win.
+# A tuple is iterable too, and would give a list; the forms for tuples come first, and win.
 
 
 class SubmitsMany:
@@ -60,15 +59,17 @@ class SubmitsMany:
         self, calls: tuple[Call[R], ...], *, tx: object = None
     ) -> tuple[TaskHandle[R] | DrumlineError, ...]: ...
     @overload
-    def submit_many(self, calls: Sequence[Call[R]], *, tx: object = None) -> list[TaskHandle[R] | DrumlineError]: ...
-    def submit_many(self, calls: Sequence[Call[Any]], *, tx: object = None) -> Any:
+    def submit_many(self, calls: Iterable[Call[R]], *, tx: object = None) -> list[TaskHandle[R] | DrumlineError]: ...
+    def submit_many(self, calls: Iterable[Call[Any]], *, tx: object = None) -> Any:
         """Submit many calls at once; each gets its handle or its error, in order. Raises only if none was stored.
 
-        A list gives a list. A tuple gives a tuple, in which a type checker knows each result by its place.
+        A list or a generator gives a list. A tuple gives a tuple, in which a type checker knows each result by its
+        place.
         With `tx` they are stored in the caller's transaction, as by `Task.submit`.
         """
         warn_if_blocking("asubmit_many")
-        requests = self.hooks.prepare_many(_requests(calls))
+        calls = _calls(calls)
+        requests = self.hooks.prepare_many([call.request for call in calls])
         client = self.client if tx is None else client_in(self, tx)
         return _handles(calls, client.transport.send(SubmitMany(requests)) if calls else [], client)
 
@@ -95,20 +96,25 @@ class SubmitsMany:
     ) -> tuple[TaskHandle[R] | DrumlineError, ...]: ...
     @overload
     async def asubmit_many(
-        self, calls: Sequence[Call[R]], *, tx: object = None
+        self, calls: Iterable[Call[R]], *, tx: object = None
     ) -> list[TaskHandle[R] | DrumlineError]: ...
-    async def asubmit_many(self, calls: Sequence[Call[Any]], *, tx: object = None) -> Any:
+    async def asubmit_many(self, calls: Iterable[Call[Any]], *, tx: object = None) -> Any:
         """Submit many calls at once, as `submit_many` does."""
-        requests = await self.hooks.aprepare_many(_requests(calls))
+        calls = _calls(calls)
+        requests = await self.hooks.aprepare_many([call.request for call in calls])
         client = await self.aclient() if tx is None else client_in(self, tx)
         return _handles(calls, await client.transport.asend(SubmitMany(requests)) if calls else [], client)
 
 
-def _requests(calls: Sequence[Call[Any]]) -> list[TaskRequest]:
-    for call in calls:
+def _calls(calls: Iterable[Call[Any]]) -> Sequence[Call[Any]]:
+    if not isinstance(calls, Iterable):
+        raise wrong("calls", "a list or a tuple of calls, as task.call(…) gives them", calls, of="submit_many")
+    taken: list[Call[Any]] = []
+    for call in calls:  # checked one by one, so that what never ends is refused at its first item
         if not isinstance(call, Call):
             raise wrong("each item", "a call, as task.call(…) gives it", call, of="submit_many")
-    return [call.request for call in calls]
+        taken.append(call)
+    return tuple(taken) if isinstance(calls, tuple) else taken
 
 
 def _handles(

@@ -6,7 +6,7 @@ everything else is `Submittable`, which is also what `.options(…)` gives.
 
 from collections.abc import Callable, Coroutine
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
@@ -29,6 +29,15 @@ P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
 S = TypeVar("S")
+_CELERY: Final = {
+    "delay": "submit(…)",
+    "apply_async": "options(delay=…).submit(…)",
+    "apply": "submit(…).result()",
+    "s": "call(…)",
+    "si": "call(…)",
+    "signature": "call(…)",
+}
+"""What replaces Celery's methods of a task."""
 R_co = TypeVar("R_co", covariant=True)
 """Calls of tasks with different results may stand in one list."""
 
@@ -98,11 +107,13 @@ class Submittable(Generic[P, R]):
         """Submit a call; when this returns, the task is durable.
 
         With `tx`, a connection or session, it is stored in the transaction that is open there, and starts after the
-        commit. Type checkers see the arguments in `.options(tx=…).submit(…)`.
+        commit. Prefer `.options(tx=…).submit(…)`, in which type checkers see the arguments.
         """
         warn_if_blocking("asubmit")
         tx = self._tx if TX not in kwargs else self._taken_tx(kwargs)
-        request = self._app.hooks.prepare(self.request_for(args, kwargs))
+        request = self.request_for(args, kwargs)
+        self.definition.arguments.refuse_unfit(request.payload)
+        request = self._app.hooks.prepare(request)
         client = self._app.client if tx is None else client_in(self._app, tx)
         return TaskHandle(client.submit(request), client, self.definition.decode_result)
 
@@ -129,7 +140,11 @@ class Submittable(Generic[P, R]):
         return Call(self.request_for(args, kwargs), self.definition, self._app)
 
     def options(self, **options: Unpack[SubmitOptions]) -> "Submittable[P, R]":
-        """Return the task with something else said about its submissions."""
+        """Return the task with other settings for its submissions: `charge.options(delay="1m").submit(7)`.
+
+        It takes `queue`, `priority`, `delay` or `run_at`, `retries`, `backoff`, `timeout`, `expires`, `key` (the
+        idempotency key), `collapse`, `limit_key`, `tags`, `notify` and `tx`. The task itself stays as it is.
+        """
         tx = options.pop("tx", self._tx)
         return Submittable(self.definition, self._app, apply(self._request, options), tx=tx)
 
@@ -139,6 +154,18 @@ class Submittable(Generic[P, R]):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
+
+    if not TYPE_CHECKING:  # a type checker that saw it would take every name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what Celery's methods are called here."""
+            hint = _CELERY.get(name)
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}"
+                + (f": write task.{hint}; Celery's own interface is drumline.compat.celery" if hint else ""),
+                name=name,
+                obj=self,
+            )
 
     def _taken_tx(self, kwargs: dict[str, Any]) -> object:
         """Return the transaction of a call, taken from its arguments; a parameter called `tx` is the task's own."""

@@ -8,11 +8,13 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from drumline.core.child_views import ChildInfo
 from drumline.core.clock import to_datetime
 from drumline.core.codec import encode
 from drumline.core.ids import TaskId
 from drumline.core.outcome import ErrorInfo
 from drumline.core.views import PublicExecution, execution_fields
+from drumline.sdk.client import Steps, only
 from drumline.sdk.transport import HttpMessage, SelfContainedAsk
 
 MOST_IDS = 1_000
@@ -50,6 +52,41 @@ class GetTaskAttempts(SelfContainedAsk[tuple[TaskAttemptInfo, ...]]):
             TaskAttemptInfo(**execution_fields(view, to_datetime), error=view.error)
             for view in await engine.queries.attempts(self.task)
         )
+
+
+class _Children(Struct):
+    items: tuple[ChildInfo, ...]
+    next_cursor: TaskId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GetChildren(SelfContainedAsk[_Children]):
+    """Return a page of the children of a task."""
+
+    task: TaskId
+    after: TaskId | None = None
+
+    def message(self) -> HttpMessage:
+        """Return it as an HTTP request."""
+        cursor = "" if self.after is None else f"?cursor={quote(self.after, safe='')}"
+        return HttpMessage(path=f"/api/v1/tasks/{quote(self.task, safe='')}/children{cursor}", answer=_Children)
+
+    async def answer(self, engine: Any) -> _Children:
+        """Answer it from an engine in this process."""
+        page = await engine.children.children(self.task, ChildInfo, to_datetime, after=self.after)
+        return _Children(page.children, page.next_cursor)
+
+
+def all_children(task: TaskId) -> Steps[tuple[ChildInfo, ...]]:
+    """Return the children of a task, page by page."""
+    found: list[ChildInfo] = []
+    after: TaskId | None = None
+    while True:
+        page = yield from only(GetChildren(task, after))
+        found += page.items
+        after = page.next_cursor
+        if after is None:
+            return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,7 +121,9 @@ class TransactionTransport:
             return NotRelayed(
                 f"{what} is not stored yet: its transaction is not committed, or its outbox has not been relayed"
             )
-        return NotCommitted(f"{what} is not stored: the transaction that submits it is not committed")
+        return NotCommitted(
+            f"{what} is not stored: the transaction that submits it is not committed yet, or was rolled back"
+        )
 
 
 def client_in(app: HasClient, tx: object) -> Client:

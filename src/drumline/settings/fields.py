@@ -21,6 +21,7 @@ KEY_FILE = "api-key"
 SECRET_KEY_FILE = "secret-key"  # noqa: S105 - the name of a file
 SERVER_FILE = "server.json"
 SQLITE = "sqlite:///"
+BLOB_FOLDER = "blobs"
 
 
 class Secret(str):
@@ -44,6 +45,21 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
     """How long running tasks may go on after the worker was asked to stop; then they are given back."""
     label: str = ""
     """A name for people, shown in the list of workers."""
+
+
+class BlobSettings(Struct, frozen=True, kw_only=True):
+    """Large payloads and results, where there is a blob store (`blob_url`)."""
+
+    over: Annotated[int, Meta(ge=1024)] = 128 * 1024
+    """Bytes of JSON above which a payload or result is kept in the blob store, and a reference in the database."""
+    grace: timedelta = timedelta(days=1)
+    """How old a blob must be before it is deleted because its task does not exist. Longer than any submission takes."""
+    access_key: str | None = None
+    """The access key for S3; when not set, that of the machine is used (`drumline[aws]`)."""
+    secret_key: Secret | None = None
+    """The secret key that belongs to it."""
+    session_token: Secret | None = None
+    """The token that belongs to it, if it was lent for a while."""
 
 
 class PauseSettings(Struct, frozen=True, kw_only=True):
@@ -273,6 +289,15 @@ class SignInSettings(Struct, frozen=True, kw_only=True):
     not set. Another one ends every sign-in."""
 
 
+class UiSettings(Struct, frozen=True, kw_only=True):
+    """The web interface."""
+
+    environment: Annotated[str, Meta(max_length=40)] = ""
+    """What people call this installation, such as `production`: shown on every page, with a strip in `colour`."""
+    colour: Literal["grey", "green", "blue", "purple", "orange", "red"] = "grey"
+    """The colour of the environment."""
+
+
 class HttpSettings(Struct, frozen=True, kw_only=True):
     """What the API accepts on its connections, and how many of them there may be.
 
@@ -382,6 +407,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     """What every key and channel in Redis begins with; an empty text for none, in a Redis of its own."""
     bus_url: Secret | None = None
     """The Kafka that events are sent to: `kafka://host:9092,host2:9092`; none when not set."""
+    blob_url: str | None = None
+    """Where large payloads and results are kept: `file:///folder` or `s3://bucket/prefix?region=…&endpoint=…`. When not
+    set, on SQLite the folder `blobs` in the data folder; with PostgreSQL they stay in the database. Every process of an
+    installation needs the same."""
     allow_shell: bool | None = None
     """Whether workers run `shell` tasks; when not set, only those of `drumline dev` on SQLite do."""
     allow_http: tuple[str, ...] | None = None
@@ -392,6 +421,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     poison_after: Count = 3
     """How many workers a task may take down with it before it is failed for good."""
     worker: WorkerSettings = field(default_factory=WorkerSettings)
+    ui: UiSettings = field(default_factory=UiSettings)
+    blobs: BlobSettings = field(default_factory=BlobSettings)
     pauses: PauseSettings = field(default_factory=PauseSettings)
     tasks: TaskDefaultSettings = field(default_factory=TaskDefaultSettings)
     tune: TuneSettings = field(default_factory=TuneSettings)
@@ -412,6 +443,13 @@ class Settings(Struct, frozen=True, kw_only=True):
     sign_in: SignInSettings = field(default_factory=SignInSettings)
     log: LogSettings = field(default_factory=LogSettings)
     limits: Limits = DEFAULT_LIMITS
+
+    @property
+    def blob_place(self) -> str | None:
+        """The URL of the blob store, or nothing when all is kept in the database."""
+        if self.blob_url is not None or self.sqlite_path is None:
+            return self.blob_url
+        return (self.data.absolute() / BLOB_FOLDER).as_uri()
 
     @property
     def sqlite_path(self) -> Path | None:

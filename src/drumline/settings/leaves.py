@@ -52,6 +52,7 @@ _SCHEMES: Final = {
     "store_url": ("sqlite:///", "postgresql://", "postgres://"),
     "queue_url": ("redis://", "rediss://", "redis+cluster://", "rediss+cluster://", "unix://"),
     "bus_url": ("kafka://",),
+    "blob_url": ("file:///", "s3://"),
     "url": ("http://", "https://"),
     "public_url": ("http://", "https://"),
     "sms.url": ("http://", "https://"),

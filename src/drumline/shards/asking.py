@@ -6,6 +6,7 @@ from operator import not_
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from drumline.core.errors import NotFound, Unavailable
+from drumline.core.shard_map import ShardMap
 from drumline.engine.incomplete import note_missing, noting_missing
 from drumline.ports.store import Store
 from drumline.shards.forwarding import Forwarding
@@ -50,6 +51,11 @@ class Members(Protocol):
 
     def of(self, id: str) -> Member:
         """Return the shard that holds what has this id, by the map."""
+        ...
+
+    @property
+    def map(self) -> ShardMap:
+        """The map as it is known here."""
         ...
 
     def named(self, name: str) -> Member:

@@ -12,15 +12,18 @@ from typing import Any, Final, TypeVar
 from msgspec.structs import replace
 
 from drumline.core.attempt import ProgressNote
-from drumline.core.durable import Answered, NewRecord, Record, RecordPage, WaitRequest
+from drumline.core.children import ChildRequests, OutcomePage, StartedIds
+from drumline.core.durable import Answered, NewRecord, Record, RecordPage, RestartRequest, WaitRequest
 from drumline.core.errors import DrumlineError, Fenced, NotFound, Overloaded, Unavailable
 from drumline.core.ids import SessionId, TaskId, session_text
 from drumline.core.lease import Lease
+from drumline.core.mapping import AllowTask
 from drumline.core.session import Beat, BeatReply, SessionSpec, Stops
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import NOTHING_HELD, Acknowledged, Report
+from drumline.ports.sessions import Left
 from drumline.ports.store import Artifact, LogChunk
 from drumline.shards.claim import ClaimTerms, ShardedClaim
 from drumline.shards.claim_order import ClaimOrders
@@ -138,12 +141,14 @@ class ShardedGateway:
         )
         self._claims.add(claim)
         try:
-            if again and (taken := await claim.repeat()):
-                return taken
-            return await claim.run(wait)
+            return (await claim.repeat() if again else None) or await claim.run(wait)
         finally:
-            claim.leave()
-            self._claims.discard(claim)
+            # Not now: each shard that is left takes its turn of the event loop, and the task given begins before them.
+            asyncio.get_running_loop().call_soon(self._leave, claim)
+
+    def _leave(self, claim: ShardedClaim) -> None:
+        claim.leave()
+        self._claims.discard(claim)
 
     def note_held(self, session: SessionId, held: Mapping[str, int]) -> None:
         """Note how many tasks of each tenant a worker says it holds, in all shards together."""
@@ -156,6 +161,25 @@ class ShardedGateway:
             lambda shard: LocalGateway(shard.engine).change_session(session, queues=queues, capacity=capacity)
         )
 
+    async def leave(self, session: SessionId) -> bool:
+        """Leave in order because of a request to drain; False if that was undone in every shard.
+
+        The first shard that still asks the worker to drain closes the session, and so decides: undoing it there comes
+        too late from then on. A shard that is away is not waited for.
+        """
+        if self._shards.is_lone:
+            return await self._lone.leave(session)
+        answers: dict[str, Left | DrumlineError] = {}
+        for each in self._shards:
+            answers |= await self._in_each(
+                [each], lambda shard: shard.engine.sessions.leave(session), seconds=BEAT_SECONDS
+            )
+            if answers[each.name] is Left.CLOSED:
+                await self.close_session(session)
+                return True
+        _raise_if_all_failed(answers)
+        return Left.KEPT not in answers.values()
+
     async def close_session(self, session: SessionId) -> None:
         """Leave in order; a shard that is away reaps the session later."""
         await self._in_any(lambda shard: LocalGateway(shard.engine).close_session(session))
@@ -163,15 +187,16 @@ class ShardedGateway:
     async def beat(self, beat: Beat) -> BeatReply:
         """Say what is held, each shard its own, and learn what was lost or should stop.
 
-        The session is open if one shard says so. Where it was reaped, the leases are lost and it is opened again.
+        The session is open if one shard says so. Where it was reaped, the leases are lost and it is opened again. A
+        lease that several shards may have is told to all of them: one that has it and is not told frees it.
         """
         if self._shards.is_lone:
             return await self._lone.beat(beat)
-        homes = dict(zip(beat.held, await self._homes.of(beat.held), strict=True))
+        homes = dict(zip(beat.held, await self._homes.possible(beat.held), strict=True))
         replies = await self._in_each(
             self._shards,
             lambda shard: LocalGateway(shard.engine).beat(
-                Beat(session=beat.session, held=tuple(lease for lease in beat.held if homes[lease] == shard.name))
+                replace(beat, held=tuple(lease for lease in beat.held if shard.name in homes[lease]))
             ),
             seconds=BEAT_SECONDS,
         )
@@ -183,7 +208,7 @@ class ShardedGateway:
         await self._open_again(beat.session, [name for name, reply in told.items() if not reply.is_open])
         return BeatReply(
             is_open=True,
-            lost=await self._really_lost(homes, {task for reply in told.values() for task in reply.lost}),
+            lost=await self._really_lost(homes, {name: frozenset(reply.lost) for name, reply in told.items()}),
             cancelled=tuple(task for reply in told.values() for task in reply.cancelled),
             should_drain=any(reply.should_drain for reply in told.values()),
         )
@@ -231,6 +256,18 @@ class ShardedGateway:
     async def wait(self, request: WaitRequest) -> Answered | State | DrumlineError:
         """Answer what an attempt waits for, or end the attempt; returns the task's state then."""
         return await LocalGateway((await self._home(request.lease)).engine).wait(request)
+
+    async def restart(self, request: RestartRequest) -> State | DrumlineError:
+        """End the round of a task, where it is; returns its state then."""
+        return await LocalGateway((await self._home(request.lease)).engine).restart(request)
+
+    async def start_children(self, wanted: ChildRequests, *, allow: AllowTask | None = None) -> StartedIds:
+        """Start children of a task, where it is."""
+        return await LocalGateway((await self._home(wanted.lease)).engine).start_children(wanted, allow=allow)
+
+    async def outcomes(self, lease: Lease, name: str, key: str, *, first: int) -> OutcomePage:
+        """Return how children of a call ended, from a place on, or raise `Fenced`."""
+        return await LocalGateway((await self._home(lease)).engine).outcomes(lease, name, key, first=first)
 
     async def records(self, lease: Lease, *, after: int) -> RecordPage:
         """Return records of a task after a place, or raise `Fenced`."""
@@ -328,13 +365,17 @@ class ShardedGateway:
                 answers[n] = answer
         return answers
 
-    async def _really_lost(self, homes: Mapping[Lease, str], lost: set[TaskId]) -> tuple[TaskId, ...]:
-        """Return tasks whose leases are current in no shard."""
-        if not lost:
-            return ()
-        leases = [lease for lease in homes if lease.task in lost]
-        elsewhere = await self._homes.elsewhere(leases, [homes[lease] for lease in leases])
-        return tuple(dict.fromkeys(lease.task for lease in leases if lease not in elsewhere))
+    async def _really_lost(
+        self, homes: Mapping[Lease, tuple[str, ...]], lost: Mapping[str, frozenset[TaskId]]
+    ) -> tuple[TaskId, ...]:
+        """Return tasks whose leases are current in no shard, of those that no shard has which may."""
+        gone = {
+            lease: names
+            for lease, names in homes.items()
+            if all(lease.task in lost.get(name, frozenset()) for name in names)
+        }
+        elsewhere = await self._homes.elsewhere(gone) if gone else set()
+        return tuple(dict.fromkeys(lease.task for lease in gone if lease not in elsewhere))
 
     async def _open_again(self, session: SessionId, names: Sequence[str]) -> None:
         """Open a session in shards where it is not open: they were added since, or have reaped it."""

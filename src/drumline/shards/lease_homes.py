@@ -1,7 +1,7 @@
 """Which shard holds a leased task: by the map, mostly, for a running task does not move."""
 
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -46,22 +46,25 @@ class LeaseHomes:
         return tuple(dict.fromkeys((self._shards.map.holder(task), *later)))
 
     async def of(self, leases: Sequence[Lease]) -> list[str]:
-        """Return the name of the shard that holds each leased task."""
+        """Return the name of the shard that holds each leased task, or of one that may, if that cannot be asked."""
+        return [names[-1] for names in await self.possible(leases)]
+
+    async def possible(self, leases: Sequence[Lease]) -> list[tuple[str, ...]]:
+        """Return the shard that holds each leased task; several, if these cannot be asked and no other has it."""
         homes: list[str | None] = [self._known_home(lease.task) for lease in leases]
         unsure = [lease for lease, home in zip(leases, homes, strict=True) if home is None]
         found = await self._ask(unsure) if unsure else {}
         return [
-            found.get(lease, self.places(lease.task)[-1]) if home is None else home
+            found.get(lease, self.places(lease.task)[-1:]) if home is None else (home,)
             for lease, home in zip(leases, homes, strict=True)
         ]
 
-    async def elsewhere(self, leases: Sequence[Lease], asked: Sequence[str]) -> dict[Lease, str]:
-        """Return where leases are current that their shard, as `of` gave it, does not have; the map may be old."""
-        before = dict(zip(leases, asked, strict=True))
+    async def elsewhere(self, homes: Mapping[Lease, tuple[str, ...]]) -> set[Lease]:
+        """Return leases that may be current in others than these shards, which do not have them; the map may be old."""
         await self.refresh()
-        unsure = [lease for lease, name in before.items() if set(self.places(lease.task)) - {name}]
+        unsure = [lease for lease, names in homes.items() if set(self.places(lease.task)) - set(names)]
         found = await self._ask(unsure) if unsure else {}
-        return {lease: name for lease, name in found.items() if name != before[lease]}
+        return {lease for lease, names in found.items() if set(names) - set(homes[lease])}
 
     def another(self, lease: Lease, asked: Collection[str]) -> str | None:
         """Return a shard that may hold a task by the map and was not asked yet."""
@@ -79,19 +82,19 @@ class LeaseHomes:
         places = self.places(task)
         return places[0] if len(places) == 1 else None
 
-    async def _ask(self, leases: Sequence[Lease]) -> dict[Lease, str]:
-        """Ask the shards that may hold tasks; one that cannot be reached is taken to, if no other does."""
-        found: dict[Lease, str] = {}
-        absent: dict[Lease, str] = {}
+    async def _ask(self, leases: Sequence[Lease]) -> dict[Lease, tuple[str, ...]]:
+        """Ask the shards that may hold tasks; those that cannot be reached are taken to, if no other does."""
+        found: dict[Lease, tuple[str, ...]] = {}
+        absent: dict[Lease, tuple[str, ...]] = {}
         for name in dict.fromkeys(name for lease in leases for name in self.places(lease.task)):
             wanted = [lease for lease in leases if lease not in found and name in self.places(lease.task)]
             try:
                 states = await self._shards.named(name).store.lease_states(wanted)
             except (Unavailable, NotFound):
-                absent |= dict.fromkeys(wanted, name)
+                absent |= {lease: (*absent.get(lease, ()), name) for lease in wanted}
                 continue
             held = [lease for lease, state in zip(wanted, states, strict=True) if state is not None]
-            found |= dict.fromkeys(held, name)
+            found |= dict.fromkeys(held, (name,))
             for lease in held:
                 self._keep(lease.task, name)
         return absent | found

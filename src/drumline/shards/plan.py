@@ -56,8 +56,8 @@ def take_over(shard_map: ShardMap, *, taker: str, shards: Sequence[str], slots: 
 def _held(shard_map: ShardMap) -> defaultdict[str, list[int]]:
     """Return the slots that each shard has."""
     held: defaultdict[str, list[int]] = defaultdict(list)
-    for slot in range(SLOTS):
-        held[shard_map.entry(slot).shard].append(slot)
+    for slot, entry in enumerate(shard_map.entries()):
+        held[entry.shard].append(slot)
     return held
 
 

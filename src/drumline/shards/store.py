@@ -20,28 +20,35 @@ from drumline.core.lease import Lease
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask, Lane, NewTask, SubmitAnswer
 from drumline.ports.access import AuditLog, Keys
+from drumline.ports.alerts import Alerts, Slos
+from drumline.ports.claim import Claim, ClaimRequest
 from drumline.ports.drain import Drainage
-from drumline.ports.execution import Claim, ClaimRequest, LeaseState, Settled, Settlement
+from drumline.ports.execution import LeaseState, Settled, Settlement
 from drumline.ports.hint import Hint
 from drumline.ports.limit_shares import LimitShares
 from drumline.ports.runtime_config import RuntimeConfigs
+from drumline.ports.saved_views import SavedViews
 from drumline.ports.secrets import Secrets
 from drumline.ports.shards import ShardDirectory, SlotEntries
 from drumline.ports.sign_ins import SignIns
-from drumline.ports.store import StoredLeased
+from drumline.ports.store import Store, StoredLeased
+from drumline.ports.triage import Triages
 from drumline.shards.asking import Members, Router
 from drumline.shards.parts.bulk import Bulks
+from drumline.shards.parts.children import Children
 from drumline.shards.parts.collapsing import Collapsing
 from drumline.shards.parts.dead_letters import DeadLetters
 from drumline.shards.parts.deliveries import Deliveries, Subscriptions
 from drumline.shards.parts.directory import TaskTypes, Tenants
 from drumline.shards.parts.durable import DurableTasks
 from drumline.shards.parts.events import Events
+from drumline.shards.parts.forks import Forks
 from drumline.shards.parts.jobs import Jobs
 from drumline.shards.parts.limits import FlowLimits
 from drumline.shards.parts.merging import earliest
 from drumline.shards.parts.schedules import Firing, Schedules
 from drumline.shards.parts.sessions import Sessions
+from drumline.shards.parts.signal_exchange import SignalExchange
 from drumline.shards.parts.stats import Stats
 from drumline.shards.parts.tasks import Control, Expiry, Outputs, TaskQueries
 from drumline.shards.parts.waits import Waits
@@ -57,6 +64,8 @@ class ShardedStore:
         self.jobs = Jobs(router)
         self.control = Control(router)
         self.durable = DurableTasks(router)
+        self.forks = Forks(router)
+        self.children = Children(router)
         self.sessions = Sessions(router)
         self.firing = Firing(router)
         self.tenants = Tenants(router)
@@ -73,6 +82,7 @@ class ShardedStore:
         self.dead_letters = DeadLetters(router)
         self.bulks = Bulks(router)
         self.waits = Waits(router)
+        self.signal_exchange = SignalExchange(router)
 
     @property
     def keys(self) -> Keys:
@@ -88,6 +98,26 @@ class ShardedStore:
     def secrets(self) -> Secrets:
         """Tenants' secrets, sealed, the directory's."""
         return self._router.directory.secrets
+
+    @property
+    def saved_views(self) -> SavedViews:
+        """Views of lists that people keep, the directory's."""
+        return self._router.directory.saved_views
+
+    @property
+    def alerts(self) -> Alerts:
+        """Alert rules, the directory's."""
+        return self._router.directory.alerts
+
+    @property
+    def slos(self) -> Slos:
+        """Service level objectives, the directory's."""
+        return self._router.directory.slos
+
+    @property
+    def triages(self) -> Triages:
+        """What people decided about failure groups, the directory's."""
+        return self._router.directory.triages
 
     @property
     def sign_ins(self) -> SignIns:
@@ -162,11 +192,16 @@ class ShardedStore:
             leases, lambda store, part: store.lease_states(part), key=lambda lease: lease.task
         )
 
-    async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
-        """Record how attempts ended."""
-        return await self._router.split(
-            settlements, lambda store, part: store.settle(part), key=lambda each: each.lease.task
-        )
+    async def settle(
+        self, settlements: Sequence[Settlement], *, takers: Sequence[ClaimRequest] = ()
+    ) -> list[Settled | Fenced]:
+        """Record how attempts ended. Claims that wait may be given tasks of one shard, so that none gets too many."""
+        offered = [takers]
+
+        async def settle(store: Store, part: Sequence[Settlement]) -> list[Settled | Fenced]:
+            return await store.settle(part, takers=offered.pop() if offered else ())
+
+        return await self._router.split(settlements, settle, key=lambda each: each.lease.task)
 
     async def upcoming(
         self,

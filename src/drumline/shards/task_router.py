@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from drumline.core.errors import DrumlineError, KeyReused, Moved, NotFound, Unavailable
 from drumline.core.ids import IdSource
 from drumline.core.shard_map import SlotEntry
-from drumline.core.slots import ALL_OPEN, SLOTS, OpenSlots, slot_of
+from drumline.core.slots import ALL_OPEN, OpenSlots, slot_of
 from drumline.core.task import NewTask, SubmitAnswer, Submitted
 from drumline.ports.shards import KnownKey
 from drumline.shards.shard_set import WAITS_FOR_MOVE, ShardSet
@@ -33,7 +33,7 @@ class TaskRouter:
     def __init__(self, shards: ShardSet, ids: IdSource) -> None:
         self._shards = shards
         self._ids = ids
-        self._directory = shards.directory.engine.submissions.batcher
+        self._directory = shards.directory.engine.submissions.batches
         self._on_the_way: Counter[str] = Counter()
 
     async def join(self, task: NewTask, /) -> SubmitAnswer:
@@ -179,7 +179,7 @@ class TaskRouter:
         """Return the slots of all shards that are open here."""
         if self._shards.is_lone:
             return ALL_OPEN
-        entries = [self._shards.map.entry(slot) for slot in range(SLOTS)]
+        entries = self._shards.map.entries()
         missing = set(self._shards.missing)
         return OpenSlots(
             tuple(slot for slot, entry in enumerate(entries) if entry.shard not in missing),

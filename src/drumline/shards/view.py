@@ -10,7 +10,20 @@ from drumline.core.subscription import SubscriptionChange
 from drumline.ports.notifications import Deliveries, Subscriptions
 from drumline.ports.store import Store
 
-OF_DIRECTORY = ("keys", "tenants", "audit", "secrets", "sign_ins", "config", "task_types", "shards")
+OF_DIRECTORY = (
+    "keys",
+    "tenants",
+    "audit",
+    "secrets",
+    "sign_ins",
+    "config",
+    "triages",
+    "saved_views",
+    "alerts",
+    "slos",
+    "task_types",
+    "shards",
+)
 """Aggregates of which only the directory's is right."""
 
 

@@ -19,6 +19,8 @@ T = TypeVar("T")
 
 ABOVE_ALL: Final = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 """Above every id: where a list that goes from the newest down begins."""
+BELOW_ALL: Final = "00000000-0000-0000-0000-000000000000"
+"""An id below every task's."""
 
 Rows: TypeAlias = list[Any]
 """Each row can be unpacked and indexed."""

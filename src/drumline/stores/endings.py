@@ -7,7 +7,7 @@ from drumline.core.codec import encode
 from drumline.core.dead_letter import FailureCause
 from drumline.core.ids import TaskId
 from drumline.core.outcome import ErrorInfo
-from drumline.core.state import TERMINAL, Act, State
+from drumline.core.state import TERMINAL, UNCOUNTED, Act, State
 from drumline.ports.hint import Effects
 
 
@@ -33,6 +33,22 @@ class Ending(NamedTuple):
     failures: int = 0
     crashes: int = 0
     cause: FailureCause | None = None
+
+
+class Counters(NamedTuple):
+    """How often a task was tried, and how often that failed or its worker died."""
+
+    attempt: int
+    failures: int
+    crashes: int
+
+    def after(self, act: Act) -> "Counters":
+        """Return them as they are after an act that queues the task again; a new round counts anew."""
+        if act is Act.RESTART:
+            return Counters(0, 0, 0)
+        return Counters(
+            self.attempt - (act in UNCOUNTED), self.failures + (act is Act.BACK_OFF), self.crashes + (act is Act.REAP)
+        )
 
 
 def is_queued(ending: Ending) -> bool:

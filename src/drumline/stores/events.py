@@ -37,6 +37,7 @@ EXECUTION_ENDED: Final = frozenset(
         Act.FAIL,
         Act.SNOOZE,
         Act.PARK,
+        Act.RESTART,
         Act.RELEASE,
         Act.REAP,
         Act.STOP,

@@ -2,6 +2,7 @@
 
 from drumline.core.clock import Clock
 from drumline.stores.driver import Database, Lanes
+from drumline.stores.parts.alerts import Alerts
 from drumline.stores.parts.audit import AuditLog
 from drumline.stores.parts.bulk import Bulks
 from drumline.stores.parts.control import Control
@@ -14,13 +15,16 @@ from drumline.stores.parts.keys import Keys
 from drumline.stores.parts.limits import FlowLimitStore
 from drumline.stores.parts.outputs import Outputs
 from drumline.stores.parts.runtime_config import RuntimeConfigs
+from drumline.stores.parts.saved_views import SavedViews
 from drumline.stores.parts.schedules import Schedules
 from drumline.stores.parts.secrets import Secrets
 from drumline.stores.parts.sign_ins import SignIns
+from drumline.stores.parts.slos import Slos
 from drumline.stores.parts.subscriptions import Subscriptions
 from drumline.stores.parts.task_types import TaskTypes
 from drumline.stores.parts.tasks import TaskQueries
 from drumline.stores.parts.tenants import Tenants
+from drumline.stores.parts.triage import Triages
 from drumline.stores.parts.waits import Waits
 
 
@@ -30,6 +34,7 @@ class SharedParts:
     def __init__(
         self, database: Database, clock: Clock | None, lanes: Lanes, *, following: JobFollowing, jobs: Jobs
     ) -> None:
+        self.alerts = Alerts(database, clock, lanes)
         self.audit = AuditLog(database, clock, lanes)
         self.config = RuntimeConfigs(database, clock, lanes)
         self.control = Control(database, clock, lanes, following, jobs)
@@ -44,7 +49,10 @@ class SharedParts:
         self.schedules = Schedules(database, clock, lanes)
         self.secrets = Secrets(database, clock, lanes)
         self.sign_ins = SignIns(database, clock, lanes)
+        self.slos = Slos(database, clock, lanes)
         self.subscriptions = Subscriptions(database, clock, lanes)
         self.task_types = TaskTypes(database, clock, lanes)
         self.tenants = Tenants(database, clock, lanes)
+        self.triages = Triages(database, clock, lanes)
+        self.saved_views = SavedViews(database, clock, lanes)
         self.waits = Waits(database, clock, lanes, following)

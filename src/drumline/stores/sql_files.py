@@ -20,6 +20,14 @@ class NamedText(NamedTuple):
     text: str
 
 
+class Migration(NamedTuple):
+    """A change of the schema."""
+
+    number: int
+    name: str
+    script: str
+
+
 def split(text: str) -> list[NamedText]:
     """Return the statements of a file."""
     headings = [*_HEADING.finditer(text), None]
@@ -47,11 +55,11 @@ def named(package: str) -> dict[str, str]:
     return texts
 
 
-def migrations(package: str) -> list[tuple[int, str, str]]:
-    """Return the migrations of one store in order: number, name, script."""
+def migrations(package: str) -> list[Migration]:
+    """Return the migrations of one store in order."""
     found = []
     for entry in (files(package) / "migrations").iterdir():
         if entry.name.endswith(".sql"):
             number, _, name = entry.name.removesuffix(".sql").partition("_")
-            found.append((int(number), name, entry.read_text("utf-8")))
+            found.append(Migration(int(number), name, entry.read_text("utf-8")))
     return sorted(found)

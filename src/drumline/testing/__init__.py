@@ -16,16 +16,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from drumline.testing.explore import EffectRepeated, Exploration
+    from drumline.testing.loop import Stalled
     from drumline.testing.simulated import Simulation, simulated
     from drumline.testing.submissions import Submission
     from drumline.testing.world import World
+    from drumline.testing.world_loop import NoNetwork
 
-__all__ = ["EffectRepeated", "Exploration", "Simulation", "Submission", "World", "simulated"]
+__all__ = ["EffectRepeated", "Exploration", "NoNetwork", "Simulation", "Stalled", "Submission", "World", "simulated"]
 
 _HOME_OF: Final = {
     "EffectRepeated": "drumline.testing.explore",
     "Exploration": "drumline.testing.explore",
+    "NoNetwork": "drumline.testing.world_loop",
     "Simulation": "drumline.testing.simulated",
+    "Stalled": "drumline.testing.loop",
     "Submission": "drumline.testing.submissions",
     "World": "drumline.testing.world",
     "simulated": "drumline.testing.simulated",

@@ -31,8 +31,8 @@ def wall_time(loop: SimulatedLoop, process: SimulatedProcess | None) -> float:
 
 def monotonic_time(loop: SimulatedLoop, process: SimulatedProcess | None) -> float:
     """Return the seconds that a process has measured since the simulation began."""
-    drift = 0.0 if process is None else process.clock_drift
-    return loop.time() * (1 + drift)
+    now = loop.time()
+    return now if process is None else now + process.gained(now)
 
 
 def current_process() -> SimulatedProcess | None:

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable
 from functools import cache
 from random import Random
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from drumline.core.errors import Unavailable
 from drumline.stores.driver import Line, Work
@@ -73,9 +73,11 @@ class FaultyWire:
 class DatabaseServer:
     """One database, shared by every process."""
 
+    waiting: ClassVar[list[sqlite3.Connection]] = []
+    """Empty databases that were made beforehand: servers take one of these, and make their own if there is none."""
+
     def __init__(self) -> None:
-        self.connection = _connect()
-        self.connection.deserialize(_fresh())
+        self.connection = self.waiting.pop() if self.waiting else connect()
         self.refused: Callable[[sqlite3.Error], None] = _pass_over
         """Called with each error of the database itself, such as a constraint that a transaction violates."""
 
@@ -174,8 +176,21 @@ async def _patiently(call: Callable[[], Awaitable[T]], *, repeat: bool) -> T:
     return await call()
 
 
-def _connect() -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=CACHED_STATEMENTS)
+def connect(factory: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
+    """Return a connection to a new database in memory, with the schema of this version and nothing else."""
+    connection = _connect(factory)
+    connection.deserialize(_fresh())
+    return connection
+
+
+def _connect(factory: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        ":memory:",
+        isolation_level=None,
+        cached_statements=CACHED_STATEMENTS,
+        check_same_thread=False,  # one thread at a time: clients for tests of web applications run in another one
+        factory=factory,
+    )
     for name, (count, function) in SQLITE_FUNCTIONS.items():
         connection.create_function(name, count, function, deterministic=True)
     return connection

@@ -1,10 +1,10 @@
 """Runs functions of an app in a simulated worker: async ones on the loop, all others in place, one by one."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import copy_context
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from msgspec.structs import replace
 
@@ -12,14 +12,17 @@ from drumline.core.clock import Clock, to_datetime
 from drumline.core.session import TaskType
 from drumline.sdk.context import Context
 from drumline.sdk.definition import BatchSettings, Mode, TaskDefinition
-from drumline.testing.world_loop import SimulatedCrash, left_loop
+from drumline.testing.world_loop import SimulatedCrash, WorldLoop, left_loop
+from drumline.worker.durable import DurableAttempt, ThreadCalls
 from drumline.worker.executors.batch import BatchFunction
-from drumline.worker.executors.catalogue import App, AppState
+from drumline.worker.executors.catalogue import App, AppState, add_map
 from drumline.worker.executors.executor import Executor, ExecutorCall
 from drumline.worker.executors.function import AsyncFunction, bind_arguments, context_of, judge
 from drumline.worker.executors.hooked import HookedExecutor
 from drumline.worker.executors.registry import Executors
 from drumline.worker.executors.threads import Ran, Threads
+
+T = TypeVar("T")
 
 
 class Interruptions(Protocol):
@@ -61,14 +64,37 @@ class WorldFunction(AsyncFunction):
 
     def context_of(self, call: ExecutorCall) -> Context[Any]:
         """Return what the function may know of its attempt, by virtual time."""
-        context = context_of(call, self._get_state())
+        context = context_of(call, self._get_state(), is_async=self._definition.mode is Mode.ASYNC)
         if call.timeout is None:
             return context
         return replace(context, deadline=to_datetime(self._clock.now()) + timedelta(seconds=call.timeout))
 
 
+class InPlaceCalls(ThreadCalls):
+    """Durable calls of a function that runs in place: the loop goes on from inside of them."""
+
+    def __init__(self, attempt: DurableAttempt, loop: WorldLoop) -> None:
+        super().__init__(attempt, loop)
+        self._world_loop = loop
+
+    def _run(self, call: Awaitable[T]) -> T:
+        async def run() -> T:
+            return await call
+
+        task = self._world_loop.create_task(run(), name="durable call")
+        self._world_loop.pump(task)
+        return task.result()
+
+
 class InPlaceFunction(WorldFunction):
     """Runs a sync or CPU-bound function in place: a thread or a child process would bring in an order of its own."""
+
+    def context_of(self, call: ExecutorCall) -> Context[Any]:
+        """Return what the function may know of its attempt, by virtual time."""
+        loop = asyncio.get_running_loop()
+        if not isinstance(loop, WorldLoop):
+            raise TypeError("a function runs in place on the loop of a world only")
+        return replace(super().context_of(call), on_blocking=lambda: InPlaceCalls(call.durable_calls(), loop))
 
     async def _run(self, call: ExecutorCall) -> Any:
         """Call the function; where it blocks on Drumline or sleeps, the loop goes on."""
@@ -118,7 +144,7 @@ class WorldBatchFunction(BatchFunction):
 
 
 def executors_of(apps: Sequence[App], *, clock: Clock, interruptions: Interruptions) -> Executors:
-    """Return what a worker of a world runs: the functions of its apps."""
+    """Return what a worker of a world runs: the functions of its apps, and maps of them."""
     executors = Executors()
     for app in apps:
         get_state: Callable[[], Any] = _no_state
@@ -139,6 +165,7 @@ def executors_of(apps: Sequence[App], *, clock: Clock, interruptions: Interrupti
                 HookedExecutor(function, around) if around else function,
                 timeout=None if timeout is None else timeout.total_seconds(),
             )
+    add_map(executors)
     return executors
 
 

@@ -6,11 +6,14 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+from drumline.core.clock import Instant
+from drumline.core.errors import Conflict
 from drumline.core.ids import TaskId
 from drumline.core.state import State
 from drumline.lifecycle.apps import App
 from drumline.lifecycle.schedule_registration import register_schedules
 from drumline.sdk.jobs import SubmitJob
+from drumline.sdk.sending import SendSignal
 from drumline.sdk.transport import Ask, SubmitMany
 from drumline.testing.clock import EPOCH
 from drumline.testing.effects import ACTIVE, Effects
@@ -42,6 +45,8 @@ class Host:
         self._transport = WorldTransport(self)
         self.client = WorldClient(self._transport, self.installation.clock)
         self._restarts: set[asyncio.Task[None]] = set()
+        self._later: set[asyncio.Task[None]] = set()
+        """Signals that the test sends later."""
         self._exit = ExitStack()
 
     @property
@@ -54,7 +59,9 @@ class Host:
         with ExitStack() as stack:
             stack.callback(self._let_go)
             stack.enter_context(quiet_logs())
-            stack.enter_context(virtual_sleep(lambda seconds: self.drive(asyncio.sleep(seconds))))
+            stack.enter_context(
+                virtual_sleep(lambda seconds: self.drive(asyncio.sleep(seconds)), lambda: self.loop.is_running_here)
+            )
             for app in self.apps:
                 stack.enter_context(app.using(self.client))
             ACTIVE.append(self)
@@ -66,6 +73,8 @@ class Host:
         """Stop the processes, and let the apps go back to where they submitted before."""
         self.faults.schedule = None
         self.loop.when_quiet = _nothing_to_do
+        for later in self._later:
+            later.cancel()
         try:
             self.drive(self.installation.stop())
         finally:
@@ -105,11 +114,31 @@ class Host:
             await asyncio.sleep(max(at - self.loop.time(), 0))
             await self._transport.asend(ask)
 
+    async def send_later(self, signal: SendSignal, seconds: float) -> None:
+        """Send a signal when so much time has passed; to a task that has ended by then it is refused."""
+        await asyncio.sleep(seconds)
+        try:
+            await self._transport.asend(signal)
+        except Conflict:
+            return
+
+    def send(self, signal: SendSignal, *, after: float | None) -> None:
+        """Send a signal, now or after some seconds of virtual time."""
+        if after is None:
+            self.drive(self._transport.asend(signal))
+            return
+        later = self.loop.create_task(
+            self.send_later(signal, after), name="later signal", context=self.installation.outside.copy()
+        )
+        self._later.add(later)
+        later.add_done_callback(self._later.discard)
+
     # -- called by the transport
 
     def note_ask(self, ask: Ask[Any]) -> None:
-        """Remember what the test has submitted; tasks submit by themselves when they are run again."""
-        if PROCESS.get() is None and isinstance(ask, SubmitMany | SubmitJob):
+        """Remember what the test has submitted, and sent by correlation; tasks do so themselves when they run again."""
+        is_repeatable = isinstance(ask, SubmitMany | SubmitJob) or (isinstance(ask, SendSignal) and ask.task is None)
+        if PROCESS.get() is None and is_repeatable:
             self.asked.append((self.loop.time(), ask))
 
     async def submitted(self, tasks: list[TaskId]) -> None:
@@ -119,7 +148,7 @@ class Host:
             now = self.installation.clock.now()
             if not any(
                 view is not None
-                and (view.state is State.RUNNING or (view.state is State.QUEUED and (view.due_at or 0) <= now))
+                and (view.state is State.RUNNING or (view.state is State.QUEUED and _is_due(view.due_at, now)))
                 for view in views
             ):
                 return
@@ -141,6 +170,11 @@ class Host:
         restarting = self.loop.create_task(self.installation.start_worker(), name="restart", context=context)
         self._restarts.add(restarting)
         restarting.add_done_callback(self._restarts.discard)
+
+
+def _is_due(due_at: Instant | None, now: Instant) -> bool:
+    """Tell whether a queued task is due; one without a time waits for a signal."""
+    return due_at is not None and due_at <= now
 
 
 def _nothing_to_do() -> bool:

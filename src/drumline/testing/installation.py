@@ -18,6 +18,7 @@ from drumline.engine.options import EngineOptions
 from drumline.lifecycle.apps import App
 from drumline.lifecycle.processes import hear
 from drumline.scheduler.bulk import BulkDuty
+from drumline.scheduler.children import ChildNotes
 from drumline.scheduler.duty import Duty, Rounds
 from drumline.scheduler.expire import Expirer
 from drumline.scheduler.fire import Firer
@@ -151,6 +152,7 @@ class Installation:
             Reaper(engine, clock=clock, poison_after=Settings().poison_after),
             BulkDuty(engine, clock=clock, retention=RETENTION),
             Ripple(engine),
+            ChildNotes(engine),
             Sorter(engine),
         ]
         async with asyncio.TaskGroup() as group:

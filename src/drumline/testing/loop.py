@@ -25,15 +25,27 @@ class Stalled(Exception):
 class SimulatedProcess:
     """A process: a name, a context that all of its code runs in, and whether it is alive."""
 
-    def __init__(self, name: str, *, clock_offset: float = 0.0, clock_drift: float = 0.0) -> None:
+    def __init__(self, name: str, *, clock_offset: float = 0.0) -> None:
         self.name = name
         self.is_alive = True
         self.clock_offset = clock_offset
         """Seconds that its wall clock is ahead."""
-        self.clock_drift = clock_drift
-        """Seconds that its clocks gain in each second."""
+        self.clock_drift = 0.0
+        """Seconds that its clocks gain in each second; `drift` sets it."""
+        self._drifts_since = 0.0
+        self._gained = 0.0
         self.context = copy_context()
         self.context.run(PROCESS.set, self)
+
+    def drift(self, rate: float, now: float) -> None:
+        """Let its clocks gain so many seconds in each second from now on; what they have gained they keep."""
+        self._gained = self.gained(now)
+        self._drifts_since = now
+        self.clock_drift = rate
+
+    def gained(self, now: float) -> float:
+        """Return the seconds that its clocks have gained by running too fast."""
+        return self._gained + (now - self._drifts_since) * self.clock_drift if self.clock_drift else self._gained
 
     def __repr__(self) -> str:
         return f"<process {self.name}{'' if self.is_alive else ', dead'}>"

@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from drumline.core.clock import Instant
+from drumline.core.clock import NEVER, Instant
 from drumline.core.state import State
 from drumline.testing.clock import EPOCH
 from drumline.testing.database import DatabaseServer
@@ -11,7 +11,7 @@ _LOOK: Final = f"""
 SELECT
     EXISTS (SELECT 1 FROM task_live WHERE state = {State.RUNNING:d})
         OR EXISTS (SELECT 1 FROM bulk WHERE state = 'running'),
-    (SELECT min(due_at) FROM task_live WHERE state = {State.QUEUED:d} AND due_at > :now),
+    (SELECT min(due_at) FROM task_live WHERE state = {State.QUEUED:d} AND due_at > :now AND due_at < {NEVER:d}),
     (SELECT min(due_at) FROM schedule_live WHERE due_at IS NOT NULL),
     (SELECT min(expires_at) FROM task_expiry WHERE expires_at > :now),
     EXISTS (SELECT 1 FROM task_live WHERE state = {State.QUEUED:d} AND due_at <= :now)
@@ -21,13 +21,19 @@ SELECT
 """  # noqa: S608 - numbers of our own
 
 
+_UNTAKEN: Final = f"""
+SELECT DISTINCT lane.name FROM task_live AS live JOIN lane ON lane.id = live.lane
+WHERE live.state = {State.QUEUED:d} AND live.due_at <= :now ORDER BY lane.name LIMIT 5
+"""  # noqa: S608 - likewise
+
+
 class Look(NamedTuple):
     """What a database has to do."""
 
     is_busy: bool
     """Whether something is being carried out."""
     next_task: Instant | None
-    """When the next task is due, after now."""
+    """When the next task is due, after now; one that waits for a signal without an end never is."""
     next_schedule: Instant | None
     """When the next schedule is due; it may be past."""
     next_expiry: Instant | None
@@ -44,6 +50,11 @@ def look(database: DatabaseServer, now: Instant) -> Look:
     """Look at what a database has to do."""
     busy, task, schedule, expiry, due, limited, event = database.connection.execute(_LOOK, {"now": now}).fetchone()
     return Look(bool(busy), task, schedule, expiry, bool(due), bool(limited), event or 0)
+
+
+def untaken(database: DatabaseServer, now: Instant) -> list[str]:
+    """Return the names of tasks that are due and that no worker takes, a few of them."""
+    return [name for (name,) in database.connection.execute(_UNTAKEN, {"now": now})]
 
 
 def loop_time(instant: Instant) -> float:

@@ -1,6 +1,5 @@
 """What a world changes around it while it is open: where log lines go, and how long `time.sleep` takes."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,12 +24,12 @@ def quiet_logs() -> Iterator[None]:
 
 
 @contextmanager
-def virtual_sleep(sleep_virtually: Callable[[float], None]) -> Iterator[None]:
-    """Let `time.sleep` in a task take virtual time."""
-    real, thread = time.sleep, threading.get_ident()
+def virtual_sleep(sleep_virtually: Callable[[float], None], is_running_here: Callable[[], bool]) -> Iterator[None]:
+    """Let `time.sleep` in a task take virtual time, in the thread that runs the world."""
+    real = time.sleep
 
     def sleep(seconds: float, /) -> None:
-        is_in_task = PROCESS.get() is not None and threading.get_ident() == thread
+        is_in_task = PROCESS.get() is not None and is_running_here()
         (sleep_virtually if is_in_task else real)(seconds)
 
     time.sleep = sleep  # type: ignore[assignment]  # the stubs let it take what has __index__

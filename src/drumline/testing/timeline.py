@@ -8,7 +8,7 @@ from typing import Final
 from drumline.core.errors import Invalid
 from drumline.testing.installation import Installation
 from drumline.testing.loop import Stalled
-from drumline.testing.quiet import Look, look, loop_time, missed_firings
+from drumline.testing.quiet import Look, look, loop_time, missed_firings, untaken
 
 ALL: Final = frozenset({"schedule", "expiry", "task"})
 """The kinds of events that processes of a world wait for."""
@@ -58,9 +58,12 @@ class Timeline:
         while self._loop.time() < ends_at:
             await self.idle()
             next_task = look(self._database, self._installation.clock.now()).next_task
-            if next_task is None:
+            # A signal that the test sends later is a timer of its own.
+            times = [*([] if next_task is None else [loop_time(next_task)]), self._loop.next_timer()]
+            known = [at for at in times if at is not None]
+            if not known:
                 return
-            await asyncio.sleep(loop_time(next_task) - self._loop.time())
+            await asyncio.sleep(min(known) - self._loop.time())
 
     async def travel(self, seconds: float) -> None:
         """Let time pass; each event happens at its own time."""
@@ -121,12 +124,18 @@ class Timeline:
         own = self._loop.next_timer()
         if own is None and not times:
             if self._watchers:
-                raise Stalled("nothing is left to happen in this world: what is waited for will never end")
+                raise Stalled(self._why_stalled())
             return False
         self._loop.skip(min([*times.values(), *([] if own is None else [own])]))
         due = {kind for kind, at in times.items() if at <= self._loop.time()}
         self._wake(due)
         return bool(due)
+
+    def _why_stalled(self) -> str:
+        """Return why what is waited for will never end: often a task that this world has no function for."""
+        names = untaken(self._database, self._installation.clock.now())
+        told = "nothing is left to happen in this world: what is waited for will never end"
+        return f"{told}; no worker here takes the tasks {', '.join(names)}" if names else told
 
     def _wake(self, due: Container[str]) -> None:
         """Let the processes look for what has fallen due while time was skipped."""

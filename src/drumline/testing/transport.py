@@ -26,10 +26,12 @@ from drumline.testing.timeline import Timeline
 
 T = TypeVar("T")
 
-FOREVER: Final = 86_400.0
-"""Seconds of waiting for a result in one request; one that is no shorter has no end of its own."""
+UNTAKEN: Final = 86_400.0
+"""Seconds after which a task that is due, and that no worker takes, is waited for no longer."""
 LONGEST_WAIT: Final = 10 * 366 * 86_400.0
 """Seconds after which waiting without an end is given up, however many schedules fire meanwhile."""
+FOREVER: Final = 2 * LONGEST_WAIT
+"""Seconds of waiting for a result in one request; one that is no shorter has no end of its own."""
 MOST_REPEATS: Final = 5
 _ENDED: Final = frozenset({JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED})
 
@@ -136,7 +138,7 @@ class WorldTransport(EngineTransport):
                 return info
             if info.status != status:
                 status, since = info.status, now
-            elif now > since + (FOREVER if status is Status.QUEUED else LONGEST_WAIT):
+            elif now > since + (UNTAKEN if status is Status.QUEUED else LONGEST_WAIT):
                 raise Stalled(
                     f"{info.name!r} is {status.value}, and no worker of this world takes it: nothing has happened to"
                     f" it for {format_duration(timedelta(seconds=round(now - since)))}"

@@ -10,6 +10,7 @@ from drumline.core.clock import to_datetime
 from drumline.core.duration import Duration, parse_duration
 from drumline.core.errors import Invalid
 from drumline.sdk.handle import TaskHandle
+from drumline.sdk.sending import send_signal
 from drumline.sdk.task import Submittable
 from drumline.testing.effects import shortened, wrapped
 from drumline.testing.explore import CrashSchedule, Exploration, Scenario, Trial, explore
@@ -76,6 +77,28 @@ class World:
         """Return what was submitted so far, in order; of one task or of all."""
         engine = self._host.installation.engine
         return self._host.drive(read_submissions(engine, None if task is None else task.name))
+
+    def signal(
+        self,
+        name: str,
+        payload: Any = None,
+        *,
+        to: TaskHandle[Any] | None = None,
+        key: str | None = None,
+        after: Duration | None = None,
+    ) -> None:
+        """Send a signal as another system would: to a task, or by correlation; then run what is due.
+
+        With `after` it is sent when so much virtual time has passed, while the test waits for something or travels; a
+        task that has ended by then does not get it. Otherwise a task that has ended raises `Conflict`.
+        """
+        if (to is None) is (key is None):
+            raise Invalid("give a task, or else the key of a correlation", field="to")
+        sent = send_signal(name, payload, id=None, task=None if to is None else to.id, key=key)
+        seconds = None if after is None else parse_duration(after, field="after").total_seconds()
+        self._host.send(sent, after=seconds)
+        if seconds is None:
+            self.run_until_idle()
 
     # -- faults
 

@@ -103,6 +103,10 @@ class WorldLoop(SimulatedLoop):
 
     # -- what a world does not have
 
+    async def getaddrinfo(self, *_args: Any, **_options: Any) -> Any:
+        """Refuse to look up a name."""
+        raise NoNetwork
+
     async def create_connection(self, *_args: Any, **_options: Any) -> Any:
         """Refuse to connect."""
         raise NoNetwork
@@ -129,11 +133,19 @@ class WorldLoop(SimulatedLoop):
 
     # -- running
 
+    @property
+    def is_running_here(self) -> bool:
+        """Whether this thread runs the loop."""
+        return self._thread_id == threading.get_ident()
+
     def pump(self, until: "asyncio.Future[Any]") -> None:
         """Run until a future is done: from blocking code, from another event loop, or from a callback of this one.
 
-        Raises `SimulatedCrash` if the process that waits was killed meanwhile.
+        Raises `SimulatedCrash` if the process that waits was killed meanwhile. Threads take turns: one that comes while
+        another one runs the loop is refused.
         """
+        if self._thread_id not in {None, threading.get_ident()}:
+            raise RuntimeError("another thread runs this world at the moment: a world does one thing at a time")
         process = PROCESS.get()
         with self._entered():
             while not until.done():

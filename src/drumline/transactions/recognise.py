@@ -12,7 +12,7 @@ TAKES: Final = (
     "a connection of psycopg 3, asyncpg or sqlite3, a session or connection of SQLAlchemy, or django.db.connection"
 )
 PSYCOPG2: Final = "is of psycopg2, which is not supported: use psycopg 3 (postgresql+psycopg:// in SQLAlchemy)"
-ASYNCHRONOUS: Final = "tx is asynchronous: use the async twin of this call, such as `await task.asubmit(…, tx=…)`"
+ASYNCHRONOUS: Final = "tx is asynchronous: use the async twin of this call, as `await task.options(tx=…).asubmit(…)`"
 
 
 async def recognise(given: Any, *, is_blocking: bool) -> Driver:

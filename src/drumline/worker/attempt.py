@@ -17,12 +17,12 @@ from drumline.core.secret_references import any_has_secrets, has_secrets
 from drumline.core.task import ClaimedTask
 from drumline.core.task_log import COMPLETED, TASK_LOG
 from drumline.ports.tracing import TraceKind, Tracer, messaging
-from drumline.sdk.arguments import encode_result
+from drumline.sdk.arguments import encode_result, unwritable
 from drumline.worker.executors.executor import ExecutorCall
 from drumline.worker.executors.registry import Executors, RegisteredExecutor
 from drumline.worker.failures import failure, outcome_of_error, refusal
 from drumline.worker.process_log import facts_of, log_processing
-from drumline.worker.secrets import fill_in_call, masked_outcome
+from drumline.worker.secrets import fill_in_call, look_for_secrets, masked_outcome
 from drumline.worker.services import AttemptServices
 from drumline.worker.stop_reason import StopReason, outcome_of
 
@@ -193,15 +193,17 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
         except BaseException as error:  # anything may come out of user code, sys.exit() too
             if self._is_process_ending(error):
                 raise
-            outcome = outcome_of_error(error)
+            outcome = None if self._is_parked else outcome_of_error(error)  # nobody reads the error of one that waits
         finally:
             self._is_executing = False
         if self._running is not None and self._running.cancelling():
             await self._absorb_cancellation()
+        if self.durable is None and self.stopping is None:
+            return outcome
         return await self._reported(outcome)
 
     async def _reported(self, outcome: Outcome | None) -> Outcome | None:
-        """Return what is reported of an attempt whose function has ended."""
+        """Return what is reported of an attempt whose function has ended, if it is durable or was asked to stop."""
         if self.durable is not None:
             await self.durable.close()
             if self._is_parked:
@@ -230,7 +232,8 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
         timer = None if seconds is None else self._services.loop.call_later(seconds, self.stop, StopReason.TIMED_OUT)
         try:
             if self.has_secrets:
-                await fill_in_call(self, self._services.gateway, self._services.retry)
+                fill = fill_in_call if entry.fills_secrets else look_for_secrets
+                await fill(self, self._services.gateway, self._services.retry)
             return await entry.executor.execute(self)
         finally:
             if timer is not None:
@@ -247,7 +250,7 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
         except Invalid as error:
             raise refusal(error) from error
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
-            raise refusal(Invalid(f"cannot be written as JSON: {error}", field="result")) from error
+            raise refusal(Invalid(unwritable(error), field="result")) from error
         return Succeeded(Raw(raw))
 
     def _interrupted(self, error: asyncio.CancelledError) -> Outcome | None:

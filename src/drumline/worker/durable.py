@@ -3,18 +3,20 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, NoReturn, TypeVar
 
 from msgspec import Raw
 
 from drumline.aio.batcher import Batcher, BatchWeights
-from drumline.core.durable import Answered, NewRecord, Record, RecordStatus, Wait, WaitRequest
+from drumline.core.children import ChildRequests, OutcomePage, StartedIds
+from drumline.core.durable import Answered, NewRecord, Record, RecordStatus, RestartRequest, Wait, WaitRequest
 from drumline.core.errors import Conflict, DrumlineError, Fenced, Unavailable
 from drumline.core.task import ClaimedTask
 from drumline.ports.gateway import Gateway
 from drumline.ports.store import Artifact
+from drumline.sdk.children import Outcomes, Start
 from drumline.sdk.durable_steps import Save
-from drumline.sdk.signals import Parked, Permanent
+from drumline.sdk.signals import Parked, Permanent, Restarted
 from drumline.worker.gateway_retry import GatewayRetry
 
 CALL_SECONDS: Final = 30.0
@@ -139,6 +141,56 @@ class DurableAttempt:
             self._records[save.name, save.key] = answer
             return answer
         raise self._refused(answer)
+
+    async def start(self, start: Start) -> StartedIds:
+        """Start children; those that are there already stay."""
+        wanted = ChildRequests(
+            lease=self._lease,
+            name=start.name,
+            key=start.key,
+            first=start.first,
+            on_end=start.on_end,
+            tasks=start.tasks,
+        )
+        return await self._asked(partial(self._sender.gateway.start_children, wanted))
+
+    async def outcomes(self, outcomes: Outcomes) -> OutcomePage:
+        """Return how children ended, from a place on."""
+        ask = self._sender.gateway.outcomes
+        return await self._asked(partial(ask, self._lease, outcomes.name, outcomes.key, first=outcomes.first))
+
+    async def _asked(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask something of the engine about children; an outage is waited for."""
+        if self.is_parked:
+            raise Parked
+        self.begin()
+        try:
+            return await self._sender.retry.call(ask, seconds=CALL_SECONDS)
+        except DrumlineError as error:
+            raise self._refused(error) from error
+        finally:
+            self.give_up()
+
+    async def restart(self, payload: Raw) -> NoReturn:
+        """End the round of the task; the attempt ends here by `Restarted`."""
+        if self.is_parked:
+            raise Parked
+        if self._hooks.mask(payload) != payload:
+            raise Permanent("the arguments of ctx.restart have a secret in them, which must not be stored")
+        await self._store_artifacts()
+        request = RestartRequest(lease=self._lease, payload=payload)
+        ask = partial(self._sender.gateway.restart, request)
+        self.begin()  # nothing is parked meanwhile
+        try:
+            answer = await self._sender.retry.call(ask, seconds=CALL_SECONDS)
+        except DrumlineError as error:
+            raise self._refused(error) from error
+        finally:
+            self.give_up()
+        if isinstance(answer, DrumlineError):
+            raise Permanent(answer.message) if isinstance(answer, Conflict) else self._refused(answer)
+        self.is_parked = True
+        raise Restarted(bytes(payload))
 
     async def wait(self, wait: Wait) -> Record | None:
         """Wait; if nothing else is left to do, the attempt ends here by `Parked`."""
@@ -283,6 +335,18 @@ class ThreadCalls:
     def give_up(self) -> None:
         """Note that a step has ended without a record."""
         self._loop.call_soon_threadsafe(self._attempt.give_up)
+
+    def start(self, start: Start) -> StartedIds:
+        """Start children; those that are there already stay."""
+        return self._run(self._attempt.start(start))
+
+    def outcomes(self, outcomes: Outcomes) -> OutcomePage:
+        """Return how children ended, from a place on."""
+        return self._run(self._attempt.outcomes(outcomes))
+
+    def restart(self, payload: Raw) -> NoReturn:
+        """End the round of the task; the attempt ends here by `Restarted`."""
+        self._run(self._attempt.restart(payload))
 
     def wait(self, wait: Wait) -> Record | None:
         """Wait; the attempt ends here by `Parked`, unless the wait is over already."""

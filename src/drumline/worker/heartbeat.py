@@ -15,12 +15,13 @@ from typing import Final
 from drumline.core.clock import Clock
 from drumline.core.ids import SessionId, TaskId, session_text
 from drumline.core.lease import Lease
-from drumline.core.session import Beat, BeatReply
+from drumline.core.session import NO_USAGE, Beat, BeatReply, Usage
 from drumline.ports.gateway import Gateway
 from drumline.worker.gateway_retry import GatewayRetry
 from drumline.worker.held_attempts import HeldAttempts
 from drumline.worker.options import WorkerOptions
 from drumline.worker.stop_reason import StopReason
+from drumline.worker.usage import UsageMeter
 
 ANSWER_SECONDS: Final = 4.0
 """Timeout of one heartbeat. A TTL must leave time for a second one if a dead connection loses the first."""
@@ -39,15 +40,19 @@ class Heartbeat:
         options: WorkerOptions,
         *,
         clock: Clock,
+        meter: UsageMeter | None = None,
     ) -> None:
         self._gateway = gateway
         self._retry = retry
         self._held_attempts = held_attempts
         self._options = options
         self._clock = clock
+        self._meter = meter
         self.lost = asyncio.Event()
         """Set when the session has ended: its tasks may run in other workers."""
         self.asked_to_drain = asyncio.Event()
+        self.may_stay = asyncio.Event()
+        """Set after each beat whose answer does not ask to drain, so that a request that was undone is noticed."""
 
     async def run(self, session: SessionId) -> None:
         """Send heartbeats until the session is lost or this is cancelled."""
@@ -55,9 +60,10 @@ class Heartbeat:
         pause = self._options.beat_every
         while not self.lost.is_set():
             await asyncio.sleep(pause)
+            usage = NO_USAGE if self._meter is None else await self._meter.measure()
             try:
                 async with asyncio.timeout(ANSWER_SECONDS):
-                    await self.pass_once(session)
+                    await self.pass_once(session, usage)
             except Exception as error:  # noqa: BLE001 - whatever the gateway raises, the beat was not acknowledged
                 pause = min(self._retry.note_failure(error), self._options.beat_every)
                 silence = self._clock.monotonic() - answered
@@ -68,16 +74,20 @@ class Heartbeat:
                 answered = self._clock.monotonic()
                 pause = self._options.beat_every
 
-    async def pass_once(self, session: SessionId) -> BeatReply:
+    async def pass_once(self, session: SessionId, usage: Usage = NO_USAGE) -> BeatReply:
         """Send one heartbeat and apply the reply."""
         held = self._held_attempts.leases(session)
-        reply = await self._gateway.beat(Beat(session=session, held=held))
+        reply = await self._gateway.beat(Beat(session=session, held=held, usage=usage))
         if not reply.is_open:
             self._lose(session, "the engine has closed it", StopReason.LOST)
             return reply
         self.stop(held, reply.lost, reply.cancelled)
         if reply.should_drain:
             self.asked_to_drain.set()
+            self.may_stay.clear()
+        else:
+            self.asked_to_drain.clear()
+            self.may_stay.set()
         return reply
 
     def stop(self, held: Sequence[Lease], lost: tuple[TaskId, ...], cancelled: tuple[TaskId, ...]) -> None:

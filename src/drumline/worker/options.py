@@ -33,6 +33,8 @@ class WorkerOptions(Struct, frozen=True, kw_only=True):
     claim_wait: float = 20.0
     """How long one claim waits for a first task."""
     beat_every: float = BEAT_EVERY
+    measures_usage: bool = False
+    """Whether heartbeats say how much memory and processor time the process uses."""
     longest_silence: float = 300.0
     """How long attempts go on while no beat is answered; then they are stopped, to be given back."""
     log_every: float = 0.5

@@ -72,7 +72,7 @@ class Reporter:
     def _acknowledged(
         self, reports: Sequence[Report], answers: Sequence[Acknowledged], error: BaseException | None
     ) -> None:
-        if any(isinstance(answer, Unavailable) for answer in answers) and not self._retry.is_stopped:
+        if [1 for answer in answers if isinstance(answer, Unavailable)] and not self._retry.is_stopped:
             reports, answers = self._repeated(reports, answers)
         self._held_attempts.drop(*[report.lease for report in reports])
         if isinstance(error, asyncio.CancelledError):

@@ -38,6 +38,15 @@ async def fill_in_call(call: ExecutorCall, gateway: Gateway, retry: GatewayRetry
     call.task = replace(call.task, payload=payload)
 
 
+async def look_for_secrets(call: ExecutorCall, gateway: Gateway, retry: GatewayRetry) -> None:
+    """Find out whether a task refers to secrets, for an executor that passes references on and is given no values."""
+    try:
+        values = await retry.call(partial(gateway.reveal, call.task.lease), seconds=REVEAL_SECONDS)
+    except DrumlineError as error:
+        raise _failure(error) from error
+    call.has_secrets = values is not None
+
+
 def masked_outcome(outcome: Outcome, mask: Mask) -> Outcome:
     """Return an outcome without the values of secrets."""
     match outcome:

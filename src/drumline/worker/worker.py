@@ -31,6 +31,7 @@ from drumline.worker.options import WorkerOptions
 from drumline.worker.services import AttemptServices
 from drumline.worker.stop_listener import StopListener
 from drumline.worker.stop_reason import StopReason
+from drumline.worker.usage import UsageMeter
 
 OPEN_SECONDS: Final = 10.0
 CLOSE_SECONDS: Final = 5.0
@@ -68,6 +69,7 @@ class Worker:
             start=partial(start, self._services, executors),
             wait=self._options.claim_wait,
         )
+        self._meter = UsageMeter(self._clock) if self._options.measures_usage else None
         self._changed = asyncio.Event()
         self._opened_with: tuple[str, ...] = ()
         self.session: SessionId | None = None
@@ -133,9 +135,25 @@ class Worker:
         if session is None:
             return True
         self.session = session
-        heartbeat = Heartbeat(
-            self._gateway, self._services.retry, self._services.held_attempts, self._options, clock=self._clock
-        )
+        while True:
+            heartbeat = Heartbeat(
+                self._gateway,
+                self._services.retry,
+                self._services.held_attempts,
+                self._options,
+                clock=self._clock,
+                meter=self._meter,
+            )
+            await self._work(session, heartbeat, stop, hurry)
+            if heartbeat.lost.is_set():
+                self.session = None
+                return heartbeat.asked_to_drain.is_set()
+            if await self._has_left(session, stop):
+                self.session = None
+                return True
+
+    async def _work(self, session: SessionId, heartbeat: Heartbeat, stop: asyncio.Event, hurry: asyncio.Event) -> None:
+        """Run tasks until the session is lost, or the worker should leave and holds nothing any more."""
         async with asyncio.TaskGroup() as group:
             beating = group.create_task(heartbeat.run(session), name="heartbeat")
             listener = StopListener(self._gateway, self._services.held_attempts, heartbeat)
@@ -147,19 +165,16 @@ class Worker:
                 await wait_for_any(stop, heartbeat.lost, heartbeat.asked_to_drain, self._changed)
                 # A claim that waits would wait for what was served before.
                 claiming.cancel()
+                if heartbeat.asked_to_drain.is_set() and not stop.is_set():
+                    await self._finish(stop, heartbeat)
                 is_over = stop.is_set() or heartbeat.lost.is_set() or heartbeat.asked_to_drain.is_set()
-                if not is_over:
+                if not is_over and self._changed.is_set():
                     self._changed.clear()
                     await self._tell_change(session)
             if not heartbeat.lost.is_set():
-                await self._drain(hurry, heartbeat.lost)
+                await self._drain(hurry, heartbeat.lost, grace=self._options.grace if stop.is_set() else 0.0)
             beating.cancel()
             listening.cancel()
-        self.session = None
-        if heartbeat.lost.is_set():
-            return heartbeat.asked_to_drain.is_set()
-        await self._close(session)
-        return True
 
     async def _open(self, stop: asyncio.Event) -> SessionId | None:
         """Open a session, however long that takes; None if `stop` is set first."""
@@ -204,12 +219,44 @@ class Worker:
 
     # -- the end
 
-    async def _drain(self, hurry: asyncio.Event, lost: asyncio.Event) -> None:
-        """Let attempts end by themselves; then stop them, then kill them, then leave."""
+    async def _finish(self, stop: asyncio.Event, heartbeat: Heartbeat) -> None:
+        """Let attempts end after a request to drain, within the grace; return earlier if the request is undone."""
+        self._tell_draining()
+        empty = self._services.held_attempts.empty
+        await wait_for_any(empty, stop, heartbeat.lost, heartbeat.may_stay, within=self._options.grace)
+        if heartbeat.may_stay.is_set():
+            _log.info("worker.drain_undone: it takes tasks again")
+
+    async def _has_left(self, session: SessionId, stop: asyncio.Event) -> bool:
+        """Close the session; False if the worker was asked to drain and that was undone before.
+
+        The store decides, so that a worker does not leave after an operator was told that it stays. Without an answer
+        it asks again, unless `stop` is set or attempts have not ended: then nothing can keep it.
+        """
+        while not stop.is_set() and not len(self._services.held_attempts):
+            try:
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    has_left = await self._gateway.leave(session)
+            except Exception as error:  # noqa: BLE001 - a worker outlives whatever its gateway raises
+                await wait_for_any(stop, within=self._services.retry.note_failure(error))
+            else:
+                self._services.retry.note_answer()
+                _log.info("session.%s: %s", "closed" if has_left else "kept", session_text(session))
+                return has_left
+        await self._close(session)
+        return True
+
+    def _tell_draining(self) -> None:
+        count = len(self._services.held_attempts)
+        if count:
+            _log.info("worker.draining: %d attempts have %g s", count, self._options.grace)
+
+    async def _drain(self, hurry: asyncio.Event, lost: asyncio.Event, *, grace: float) -> None:
+        """Let attempts end by themselves; then stop them, then kill them, then give them back."""
         held_attempts = self._services.held_attempts
-        if len(held_attempts):
-            _log.info("worker.draining: %d attempts have %g s", len(held_attempts), self._options.grace)
-        await wait_for_any(held_attempts.empty, hurry, lost, within=self._options.grace)
+        if grace:
+            self._tell_draining()
+        await wait_for_any(held_attempts.empty, hurry, lost, within=grace)
         held_attempts.stop_all(StopReason.RELEASED)
         await wait_for_any(held_attempts.empty, lost, within=self._options.stop_grace + LAST_SECONDS)
         for attempt in held_attempts:

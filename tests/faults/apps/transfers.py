@@ -37,7 +37,7 @@ def transfer(number: int, *, ctx: Context[None] = inject()) -> None:
 
 def order(first: int, count: int) -> None:
     """Order transfers: the row and the task exist together, or neither does."""
-    with psycopg.connect(URL) as connection:
+    with psycopg.connect(URL, application_name="orders") as connection:
         for number in range(first, count):
             with connection.transaction():
                 connection.execute("INSERT INTO ordered (number) VALUES (%s)", (number,))

@@ -49,15 +49,15 @@ LEASE_MUTANTS: Final = (
     ),
     Mutant(
         "count released attempts",
-        _SETTLING,
-        "held.attempt if counts else held.attempt - 1,",
-        "held.attempt,",
+        "stores/endings.py",
+        "self.attempt - (act in UNCOUNTED)",
+        "self.attempt",
     ),
     Mutant(
         "do not count crashes",
-        _SETTLING,
-        "held.crashes + (act is Act.REAP),",
-        "held.crashes,",
+        "stores/endings.py",
+        "self.crashes + (act is Act.REAP)",
+        "self.crashes",
     ),
     Mutant(
         "do not go on with jobs after a reap",
@@ -74,7 +74,7 @@ LEASE_MUTANTS: Final = (
     Mutant(
         "begin a job before all that it waits for",
         _RIPPLE,
-        "        if ended not in jobs or not jobs[ended].has_ended:\n            return None\n",
+        "        if job.pending_jobs > 1:\n            return NO_EFFECTS\n",
         "",
     ),
     Mutant(
@@ -92,8 +92,8 @@ LEASE_MUTANTS: Final = (
     Mutant(
         "beat without what is held",
         "worker/heartbeat.py",
-        "Beat(session=session, held=held)",
-        "Beat(session=session, held=())",
+        "Beat(session=session, held=held, usage=usage)",
+        "Beat(session=session, held=(), usage=usage)",
     ),
     Mutant(
         "reap sessions that have beaten meanwhile",

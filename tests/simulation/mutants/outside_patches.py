@@ -41,8 +41,8 @@ OUTSIDE_MUTANTS: Final = (
     Mutant(
         "send no dead letters to the bus",
         _RELAY,
-        "        messages += await self._dead_letters([event for event in page.events if event.type == TASK_FAILED])\n",
-        "",
+        "            batches.append(await self._dead_letters(page.failed))\n",
+        "            pass\n",
     ),
     Mutant(
         "do not send again what the bus has refused",
@@ -58,10 +58,10 @@ OUTSIDE_MUTANTS: Final = (
         "queue_deliveries(deliveries[1:], move=move)",
     ),
     Mutant(
-        "move a cursor that another has moved",
-        "stores/sql/events.sql",
-        "WHERE c.consumer = :consumer::text AND c.holder = :holder::int8 AND c.position = :old::int8\nRETURNING",
-        "WHERE c.consumer = :consumer::text AND :holder::int8 > 0 AND :old::int8 IS NOT NULL\nRETURNING",
+        "move the relay's cursor one event too far",
+        _RELAY,
+        "old=page.old, new=page.new)",
+        "old=page.old, new=page.new + 1)",
     ),
     Mutant(
         "count a failed delivery as delivered",
@@ -98,5 +98,23 @@ OUTSIDE_MUTANTS: Final = (
         "shards/gateway.py",
         "            self._shards,\n            lambda shard: LocalGateway(shard.engine).beat(",
         "            [self._shards.directory],\n            lambda shard: LocalGateway(shard.engine).beat(",
+    ),
+    Mutant(
+        "take a wait for a job of another database for registered",
+        "scheduler/waits.py",
+        "            missing = await awaited.store.waits.register(waits)\n",
+        "            missing = await awaited.store.waits.register([])\n",
+    ),
+    Mutant(
+        "do not tell jobs of other databases of ends",
+        "scheduler/waits.py",
+        "            told = await waiting.store.waits.tell(ripples)\n            for effects in told:\n",
+        "            told = list(ripples)\n            for effects in ():\n",
+    ),
+    Mutant(
+        "send a job without saying what it waits for elsewhere",
+        "shards/job_router.py",
+        "            job = replace(job, elsewhere=frozenset(job.depends_on))\n",
+        "            job = replace(job, depends_on=())\n",
     ),
 )

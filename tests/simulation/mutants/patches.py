@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from tests.simulation.mutants.durable_patches import DURABLE_MUTANTS
+from tests.simulation.mutants.family_patches import FAMILY_MUTANTS
 from tests.simulation.mutants.lease_patches import LEASE_MUTANTS
 from tests.simulation.mutants.mutant import Mutant
 from tests.simulation.mutants.outside_patches import OUTSIDE_MUTANTS
@@ -44,9 +46,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         "do not count retries",
-        "stores/sqlite/settling.py",
-        "held.failures + (act is Act.BACK_OFF)",
-        "held.failures",
+        "stores/endings.py",
+        "self.failures + (act is Act.BACK_OFF)",
+        "self.failures",
     ),
     Mutant(
         "write no dead letters",
@@ -87,14 +89,9 @@ MUTANTS: Final = (
     Mutant(
         "do not go on with jobs when tasks end",
         "stores/sqlite/settling.py",
-        "effects = self._following.follow_ends(connection, ends.in_jobs, ends.queued_in_jobs)\n"
-        "        elsewhere = {task for task, _ in effects.moved}\n"
-        "        lanes = self._lanes.lanes_in(connection, [lane for _, lane, _ in queued])\n"
-        "        for",
-        "effects = self._following.follow_ends(connection, {}, [])\n"
-        "        elsewhere = {task for task, _ in effects.moved}\n"
-        "        lanes = self._lanes.lanes_in(connection, [lane for _, lane, _ in queued])\n"
-        "        for",
+        "effects = self._following.follow_ends(connection, ends.in_jobs, ends.queued_in_jobs, ends.jobs)\n"
+        "        effects = self._lease_released",
+        "effects = self._following.follow_ends(connection, {}, [])\n        effects = self._lease_released",
     ),
     Mutant(
         "let the first task of a list wait for ever",
@@ -159,7 +156,7 @@ MUTANTS: Final = (
     Mutant(
         "tell no events of submissions",
         "stores/sqlite/submitting.py",
-        "            tell(connection, now, [(str(row[0]), SUBMITTED, int(State.QUEUED), 0) for row in live])\n",
+        "            tell(connection, now, [(row[0], SUBMITTED, QUEUED, 0) for row in rows])\n",
         "",
     ),
     Mutant(
@@ -171,8 +168,8 @@ MUTANTS: Final = (
     Mutant(
         "beat too late",
         "worker/heartbeat.py",
-        "            await asyncio.sleep(pause)\n            try",
-        "            await asyncio.sleep(pause * 20)\n            try",
+        "            await asyncio.sleep(pause)\n            usage",
+        "            await asyncio.sleep(pause * 20)\n            usage",
     ),
     Mutant(
         "take every crash for poison",
@@ -195,9 +192,13 @@ MUTANTS: Final = (
     Mutant(
         "take leased tasks for free",
         "stores/sqlite/sql/claim.sql",
-        "    AND live.session = :session\n    AND live.nonce = :nonce",
-        "    AND live.session = :session",
+        "INNER JOIN lane ON live.lane = lane.id\n"
+        "WHERE live.state = 2 AND live.session = :session AND live.nonce = :nonce",
+        "INNER JOIN lane ON live.lane = lane.id\n"
+        "WHERE live.state = 2 AND live.session = :session AND :nonce IS NOT NULL",
     ),
     *LEASE_MUTANTS,
+    *DURABLE_MUTANTS,
+    *FAMILY_MUTANTS,
     *OUTSIDE_MUTANTS,
 )

@@ -16,6 +16,8 @@ from pathlib import Path
 from statistics import median
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from tests.evidence import results
 from tests.simulation.mutants.mutant import Mutant
 from tests.simulation.mutants.patches import MUTANTS
@@ -36,7 +38,7 @@ class Caught(NamedTuple):
 def catch(mutant: Mutant, *, most: int, jobs: int = 1) -> Caught | None:
     """Run seeds until one catches a mutant; None if so many were not enough."""
     with planted(mutant) as product:
-        done = simulate(product, "--seeds", f"0-{most - 1}", "--first", "--jobs", str(jobs))
+        done = simulate(product, "--seeds", mutant.seeds(most), "--first", "--jobs", str(jobs))
     if done.returncode == 0:
         return None
     lines = done.stdout.strip().split("\n")
@@ -64,7 +66,7 @@ def planted(mutant: Mutant) -> Iterator[Path]:
 def simulate(product: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """Run the simulation with the product of a folder."""
     env = {**os.environ, "PYTHONPATH": str(product), "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "tests.simulation", *arguments]
+    command = [sys.executable, "-m", "tests.simulation", "--cold", *arguments]
     return subprocess.run(command, cwd=ROOT, env=env, check=False, capture_output=True, text=True)
 
 
@@ -73,12 +75,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--most", type=int, default=MOST_SEEDS, help="seeds for each mutant")
     parser.add_argument("--only", default="", help="only mutants whose name has this in it")
+    parser.add_argument("--part", default="1/1", help="only one part of them, as 2/6: the second of six")
+    parser.add_argument("--new", action="store_true", help="only mutants of which no earlier run has a verdict")
     parser.add_argument("--at-once", type=int, default=2, help="mutants that are tried at once")
     parser.add_argument("--record", action="store_true", help="write evidence/mutants.json")
     options = parser.parse_args()
     began = time.monotonic()
     found: dict[str, Caught | None] = {}
-    chosen = [mutant for mutant in MUTANTS if options.only in mutant.name]
+    before = results.load("mutants.json", results.Mutants) if options.new or options.record else None
+    chosen = chosen_mutants(options, before)
     with ThreadPoolExecutor(options.at_once) as threads:
         running = {threads.submit(catch, mutant, most=options.most): mutant for mutant in chosen}
         for done in as_completed(running):
@@ -86,34 +91,70 @@ def main() -> int:
             found[mutant.name] = caught
             _print(f"{mutant.name:55}{'not caught' if caught is None else caught.seeds!s:>11}  {_told(caught)[:90]}")
             if options.record:  # after each: whoever is interrupted has what is known by then
-                _record(found, options.most, time.monotonic() - began)
+                _record(before, found, options, time.monotonic() - began)
     seeds = [caught.seeds for caught in found.values() if caught is not None]
     middle = f", the median after {median(seeds):g} seeds, the last after {max(seeds)}" if seeds else ""
     _print(f"{len(seeds)} of {len(found)} mutants caught{middle}")
     return 1 if len(seeds) < len(found) else 0
 
 
-def _record(found: dict[str, Caught | None], most: int, seconds: float) -> None:
-    results.save(
-        "mutants.json",
-        results.Mutants(
-            **results.run_by("make mutants", seconds),
-            seeds_at_most=most,
-            not_run=tuple(mutant.name for mutant in MUTANTS if mutant.name not in found),
-            mutants=tuple(
-                results.Mutant(
-                    name=mutant.name,
-                    file=mutant.path,
-                    what=_told(caught),
-                    found_by=None if caught is None else "checker",
-                    seeds=None if caught is None else caught.seeds,
-                )
-                for mutant in MUTANTS
-                if mutant.name in found
-                for caught in (found[mutant.name],)
-            ),
-        ),
+def chosen_mutants(options: argparse.Namespace, before: results.Mutants | None) -> list[Mutant]:
+    """Return the mutants that the command line asks for."""
+    known = {each.name for each in before.mutants} if before is not None and options.new else set()
+    part, _, parts = options.part.partition("/")
+    mine = MUTANTS[int(part) - 1 :: int(parts)]
+    return [mutant for mutant in mine if options.only in mutant.name and mutant.name not in known]
+
+
+def _record(
+    before: results.Mutants | None, found: dict[str, Caught | None], options: argparse.Namespace, seconds: float
+) -> None:
+    """Write what is known now; `before` is what was known when the run began."""
+    run = results.run_by(_command(options), seconds)
+    if before is not None and before.commit == run["commit"]:  # another part of the same run
+        run["seconds"] = round(run["seconds"] + before.seconds, 1)
+    made = results.Mutants(**run, seeds_at_most=options.most, mutants=())
+    results.save("mutants.json", merged(before, found, made))
+
+
+def _command(options: argparse.Namespace) -> str:
+    """Return the command that repeats the run, with all that narrows it."""
+    words = [f"--most {options.most}"] if options.most != MOST_SEEDS else []
+    words += [f"--only '{options.only}'"] if options.only else []
+    words += [f"--part {options.part}"] if options.part != "1/1" else []
+    words += ["--new"] if options.new else []
+    return f'make mutants ARGS="{" ".join(words)}"' if words else "make mutants"
+
+
+def merged(before: results.Mutants | None, found: dict[str, Caught | None], run: results.Mutants) -> results.Mutants:
+    """Return a run with what it has found, and with the verdicts of earlier runs on the other mutants.
+
+    Each verdict says at which commit it was made, and how many seeds it was given: a run says so of those only that it
+    has tried. An earlier verdict on a mutant that is not on the list any more is left out.
+    """
+    known = {} if before is None else {each.name: _as_of(each, before.commit) for each in before.mutants}
+    for mutant in MUTANTS:
+        if mutant.name in found:
+            caught = found[mutant.name]
+            known[mutant.name] = results.Mutant(
+                name=mutant.name,
+                file=mutant.path,
+                what=_told(caught),
+                found_by=None if caught is None else "checker",
+                seeds=None if caught is None else caught.seeds,
+                given=run.seeds_at_most,
+                commit=run.commit,
+            )
+    return replace(
+        run,
+        not_run=tuple(mutant.name for mutant in MUTANTS if mutant.name not in known),
+        mutants=tuple(known[mutant.name] for mutant in MUTANTS if mutant.name in known),
     )
+
+
+def _as_of(verdict: results.Mutant, commit: str) -> results.Mutant:
+    """Return a verdict of an earlier run with the commit of it."""
+    return verdict if verdict.commit else replace(verdict, commit=commit)
 
 
 def _told(caught: Caught | None) -> str:

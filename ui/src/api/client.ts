@@ -1,3 +1,4 @@
+import { texts } from "@/texts";
 import { live } from "./live";
 import { decode, encode, queryOf } from "./numbers";
 import { PREFIX } from "./place";
@@ -47,7 +48,7 @@ async function send<N extends Name>(name: N, given: Given<N>): Promise<Response>
     signal: given.signal ? AbortSignal.any([given.signal, patience]) : patience,
     credentials: "same-origin",
   });
-  if (response.status === 401 && isSignedIn()) void look("your sign-in has ended");
+  if (response.status === 401 && isSignedIn()) void look(texts.api.yourSignInHasEnded);
   if (!response.ok) throw await problemOf(response);
   return response;
 }
@@ -59,7 +60,7 @@ async function reach(address: string, request: RequestInit): Promise<Response> {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     live.check();
     const isLate = error instanceof DOMException && error.name === "TimeoutError";
-    const why = isLate ? `the server did not answer within ${PATIENCE_MS / 1000} s` : "the server cannot be reached";
+    const why = isLate ? texts.api.noAnswerWithin(PATIENCE_MS / 1000) : texts.api.theServerCannotBeReached;
     throw new Problem(0, "unreachable", why);
   }
 }

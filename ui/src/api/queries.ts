@@ -127,6 +127,7 @@ export const ABOUT_FAILURES = ofTypes(
   "drumline.task.requeued",
   "drumline.task.resumed",
   "drumline.dead_letter.",
+  "drumline.failure_group.",
   "drumline.bulk.",
 );
 

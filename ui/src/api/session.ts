@@ -1,3 +1,4 @@
+import { texts } from "@/texts";
 import { PREFIX } from "./place";
 import { Problem, problemOf } from "./problem";
 import type { ProviderBody, SignedInBody, SignInBody } from "./types";
@@ -133,5 +134,5 @@ function formerKey(): string | null {
 }
 
 function words(error: unknown): string {
-  return error instanceof Problem ? error.message : "the server cannot be reached";
+  return error instanceof Problem ? error.message : texts.api.theServerCannotBeReached;
 }

@@ -1,5 +1,92 @@
 // Made by `make reference` from the table of operations in src/drumline/api: change it there.
 
+/** A rule, and where it stands. Durations are seconds. */
+export type AlertBody = {
+  id: string;
+  name: string;
+  summary: string;
+  measure: AlertMeasure;
+  threshold: number;
+  window: number | null;
+  for: number;
+  least: number;
+  severity: Severity;
+  task: string | null;
+  queue: string | null;
+  schedule: string | null;
+  slo: string | null;
+  note: string | null;
+  enabled: boolean;
+  muted_until: string | null;
+  state: "firing" | "ok" | "pending" | "resolved";
+  since: string;
+  value: number | null;
+  evaluated_at: string | null;
+  created_at: string;
+};
+
+/** A page of rules, newest first. */
+export type AlertList = {
+  items: AlertBody[];
+  next_cursor: string | null;
+};
+
+/** What a rule looks at. */
+export type AlertMeasure = "failure_rate" | "wait_p95" | "run_p95" | "backlog" | "oldest_wait" | "late_schedule" | "burn_rate";
+
+/** Changes to a rule: absent fields stay, and null removes what is optional. */
+export type AlertPatch = {
+  name?: string | undefined;
+  /** Above it the rule is breached. A share such as 0.05 or `5%` for `failure_rate`; seconds or a duration such as `30s` for `wait_p95`, `run_p95`, `oldest_wait` and `late_schedule`; a number of tasks for `backlog`; a multiple for `burn_rate`. */
+  threshold?: number | string | undefined;
+  /** The time that is looked at: from 1m to 24h, 5m if not given; `late_schedule` from 1m to 6h, 1h if not given; `burn_rate` from 1h to 72h, 1h if not given; none for `oldest_wait`. Seconds, or text such as "1h30m" or "PT1H30M". */
+  window?: number | string | undefined;
+  /** How long it has to be breached without a break before it fires, at most 24h. Seconds, or text such as "1h30m" or "PT1H30M". */
+  for?: number | string | undefined;
+  /** How many tasks there have to be in the window: with fewer, nothing is breached. Not for `backlog`, `oldest_wait` and `late_schedule`. */
+  least?: number | undefined;
+  severity?: Severity | undefined;
+  /** Only tasks of this name. */
+  task?: string | null | undefined;
+  /** Only tasks in this queue. */
+  queue?: string | null | undefined;
+  /** For `late_schedule`: only the schedule of this name. */
+  schedule?: string | null | undefined;
+  /** What to do about it; it is part of the notification. */
+  note?: string | null | undefined;
+  enabled?: boolean | undefined;
+  /** Until when nobody is notified, as a time or as a duration from now; null ends it. */
+  muted_until?: string | number | null | undefined;
+};
+
+/** A rule that is asked for. */
+export type AlertRequest = {
+  /** What people call it; one of a name. */
+  name: string;
+  measure: AlertMeasure;
+  /** Above it the rule is breached. A share such as 0.05 or `5%` for `failure_rate`; seconds or a duration such as `30s` for `wait_p95`, `run_p95`, `oldest_wait` and `late_schedule`; a number of tasks for `backlog`; a multiple for `burn_rate`. */
+  threshold: number | string;
+  /** The time that is looked at: from 1m to 24h, 5m if not given; `late_schedule` from 1m to 6h, 1h if not given; `burn_rate` from 1h to 72h, 1h if not given; none for `oldest_wait`. Seconds, or text such as "1h30m" or "PT1H30M". */
+  window?: number | string | null | undefined;
+  /** How long it has to be breached without a break before it fires, at most 24h. Seconds, or text such as "1h30m" or "PT1H30M". */
+  for?: number | string | undefined;
+  /** How many tasks there have to be in the window: with fewer, nothing is breached. Not for `backlog`, `oldest_wait` and `late_schedule`. */
+  least?: number | undefined;
+  severity?: Severity | undefined;
+  /** Only tasks of this name. */
+  task?: string | null | undefined;
+  /** Only tasks in this queue. */
+  queue?: string | null | undefined;
+  /** For `late_schedule`: only the schedule of this name. */
+  schedule?: string | null | undefined;
+  /** For `burn_rate`: the id of the objective. */
+  slo?: string | null | undefined;
+  /** What to do about it; it is part of the notification. */
+  note?: string | null | undefined;
+  /** Whether it is evaluated. */
+  enabled?: boolean | undefined;
+};
+
 /** The state of this process. */
 export type Alive = {
   status: "DOWN" | "UP";
@@ -36,7 +123,7 @@ export type ArtifactList = {
 export type AttemptBody = {
   attempt: number;
   epoch: number;
-  outcome: "running" | "completed" | "failed" | "cancelled" | "skipped" | "retried" | "snoozed" | "released" | "crashed" | "parked";
+  outcome: "running" | "completed" | "failed" | "cancelled" | "skipped" | "retried" | "snoozed" | "released" | "crashed" | "parked" | "restarted";
   worker: string | null;
   started_at: string | null;
   finished_at: string | null;
@@ -142,9 +229,9 @@ export type BeatBody = {
   config: number;
 };
 
-/** Every lease that the worker believes it holds: from the claim's answer until its settlement is answered. */
 export type BeatRequest = {
   held?: LeaseBody[] | undefined;
+  usage?: UsageBody | null | undefined;
 };
 
 /** What can be done to many tasks. */
@@ -187,6 +274,8 @@ export type BulkFilter = {
   status?: Status[] | undefined;
   idempotency_key?: string | null | undefined;
   worker?: string | null | undefined;
+  /** Terms such as `name:charge* error:timeout`. Means tasks, and not failures. */
+  expression?: string | null | undefined;
 };
 
 /** A page of bulk operations, newest first. */
@@ -248,6 +337,27 @@ export type ChainBody = {
 export type ChangeSessionRequest = {
   queues?: string[] | undefined;
   capacity: number;
+};
+
+/** A task that another one has started: which it is, and the call that started it. */
+export type ChildBody = {
+  id: string;
+  name: string;
+  queue: string;
+  status: Status;
+  call: string;
+  key: string | null;
+  place: number;
+  on_end: "abandon" | "cancel";
+  created_at: string | null;
+  started_at: string | null;
+  finished_at: string | null;
+};
+
+/** Children of a task in the order of the names and keys of their calls. */
+export type ChildList = {
+  items: ChildBody[];
+  next_cursor: string | null;
 };
 
 /** A piece of an attempt's log: the lease's task, epoch and nonce, and `seq` counting from 0. */
@@ -384,6 +494,15 @@ export type CriticalPathBody = {
   seconds: number;
 };
 
+/** A day by the schedule's clock, and how often the schedule fires on it. */
+export type DayBody = {
+  day: string;
+  count: number;
+};
+
+/** What was decided about a group. */
+export type Decision = "open" | "acknowledged" | "resolved" | "ignored";
+
 /** One event on its way to one target, and what became of it. */
 export type DeliveryBody = {
   id: string;
@@ -417,6 +536,11 @@ export type DeliveryWord = "pending" | "delivered" | "failed";
 /** How many runs that had not started were given up. */
 export type DroppedBody = {
   dropped: number;
+};
+
+/** How long tasks of each name that was asked for usually wait and run, in that order. */
+export type DurationsList = {
+  items: UsualDurations[];
 };
 
 /** One task that another needs. */
@@ -457,6 +581,15 @@ export type ErrorInfo = {
   traceback?: string | undefined;
 };
 
+/** The latest failure of a group: its task, and its message as it was. */
+export type ExampleBody = {
+  task: string;
+  message: string;
+};
+
+/** How tasks are written. */
+export type ExportFormat = "csv" | "jsonl";
+
 /** The attempt failed; `retry_after` seconds override the task's own backoff. */
 export type FailedReport = {
   outcome: "failed";
@@ -493,6 +626,7 @@ export type FailureFile = {
 export type FailureList = {
   items: FailureBody[];
   next_cursor: string | null;
+  is_partial?: boolean | undefined;
 };
 
 /** What is wrong with a chain: the first row at which it shows, and how. */
@@ -546,6 +680,28 @@ export type FlowRequest = {
   type?: string | undefined;
 };
 
+/** A task that is stored durably with some `records` of another; `created` is false if it was there already. */
+export type ForkBody = {
+  id: string;
+  forked_from: string;
+  records: number;
+  created: boolean;
+};
+
+/** Where a new task goes other ways than the one that it is made from. */
+export type ForkRequest = {
+  /** The name of a step, sleep or wait of the task; records before it are copied. */
+  from: string;
+  /** Its key, if it has one. */
+  key?: string | null | undefined;
+  /** Another payload: any JSON, at most 1,048,576 bytes. */
+  payload?: unknown | undefined;
+  /** The sender's: the same request sent twice makes one task. Without one each does. */
+  id?: string | null | undefined;
+  /** Why, for the audit log; the header `X-Reason` does as well. */
+  reason?: string | null | undefined;
+};
+
 export type GraphBody = {
   id: string;
   name: string;
@@ -565,6 +721,14 @@ export type GroupBody = {
   last_at: string;
   names: string[];
   queues: string[];
+  example: ExampleBody | null;
+  state: GroupState;
+  decided_at: string | null;
+  decided_by: string | null;
+  ignored_until: string | null;
+  note: string | null;
+  owner: string | null;
+  trend: number[] | null;
 };
 
 /** A page of groups. */
@@ -576,10 +740,43 @@ export type GroupList = {
 /** How groups are sorted, each downwards. */
 export type GroupOrder = "last_seen" | "count";
 
+/** Where a group stands now. */
+export type GroupState = "open" | "acknowledged" | "resolved" | "regressed" | "ignored";
+
 /** The state of the whole: DOWN if tasks cannot be stored, DEGRADED if they only run slower. */
 export type Health = {
   status: "DEGRADED" | "DOWN" | "UP";
   components: Record<string, Component>;
+};
+
+/** A task that a job waits for; `blocks` others of the job cannot start before it ends. */
+export type HoldingTaskBody = {
+  key: string;
+  task_id: string;
+  name: string;
+  status: Status;
+  attempt: number;
+  started_at: string | null;
+  blocks: number;
+  reasons: ReasonBody[];
+};
+
+/** One time that an alert fired. */
+export type IncidentBody = {
+  alert: string;
+  name: string;
+  severity: Severity;
+  fired_at: string;
+  resolved_at: string | null;
+  value: number;
+  peak: number;
+  reason: string | null;
+};
+
+/** A page of incidents, the latest first. */
+export type IncidentList = {
+  items: IncidentBody[];
+  next_cursor: string | null;
 };
 
 /** An answer from all shards. */
@@ -614,7 +811,7 @@ export type ItemOutcome = "waiting" | "done" | "skipped" | "failed";
 export type JobAttemptBody = {
   attempt: number;
   epoch: number;
-  outcome: "running" | "completed" | "failed" | "cancelled" | "skipped" | "retried" | "snoozed" | "released" | "crashed" | "parked";
+  outcome: "running" | "completed" | "failed" | "cancelled" | "skipped" | "retried" | "snoozed" | "released" | "crashed" | "parked" | "restarted";
   worker: string | null;
   started_at: string | null;
   finished_at: string | null;
@@ -656,6 +853,7 @@ export type JobBody = {
 export type JobList = {
   items: JobBody[];
   next_cursor: string | null;
+  is_partial?: boolean | undefined;
 };
 
 export type JobRequest = {
@@ -681,6 +879,18 @@ export type JobRequest = {
   idempotencyKey?: string | null | undefined;
   /** Words to find it by. */
   tags?: string[] | undefined;
+};
+
+/** One run of a job, with its tasks by key; null if they are too many to be read. */
+export type JobRunBody = {
+  job: JobBody;
+  tasks: Record<string, RunTaskBody> | null;
+};
+
+export type JobRunsBody = {
+  rows: RunRowBody[];
+  runs: JobRunBody[];
+  is_cut: boolean;
 };
 
 /** The schedule that a job is submitted with: it makes the job, and has its name unless said otherwise. */
@@ -749,6 +959,17 @@ export type JobTaskRequest = {
   run_if?: RunIf | undefined;
 };
 
+export type JobWhyBody = {
+  job_id: string;
+  status: JobStatus;
+  reasons: ReasonBody[];
+  tasks: HoldingTaskBody[];
+  running: number;
+  queued: number;
+  blocked: number;
+  is_more: boolean;
+};
+
 /** An API key, without the key itself. */
 export type KeyBody = {
   id: string;
@@ -785,7 +1006,7 @@ export type KeyRequest = {
   /** What it may do at most. */
   role?: Role | undefined;
   /** Permissions of its role that it keeps; none named means all. */
-  scopes?: ("tasks:read" | "tasks:submit" | "tasks:control" | "tasks:signal" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "secrets:read" | "secrets:write" | "metrics:read" | "system:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage" | "config:read" | "config:write" | "shards:read" | "shards:manage")[] | undefined;
+  scopes?: ("tasks:read" | "tasks:submit" | "tasks:control" | "tasks:signal" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "alerts:read" | "alerts:write" | "secrets:read" | "secrets:write" | "metrics:read" | "system:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage" | "config:read" | "config:write" | "shards:read" | "shards:manage")[] | undefined;
   /** Names of tasks that it may submit or run; none means all. */
   names?: string[] | undefined;
   /** Queues that it may submit into or serve; none means all. */
@@ -825,6 +1046,11 @@ export type LeaseBody = {
   nonce: string;
 };
 
+/** Whether the session is closed now; if not, the worker is not asked to drain any more and works on. */
+export type LeaveBody = {
+  has_left: boolean;
+};
+
 /** A limit, and how much of it is used. */
 export type LimitBody = {
   name: string;
@@ -861,6 +1087,32 @@ export type LimitRequest = {
 /** The places of the pieces that were not kept, counting from 0: send these again. */
 export type LogBody = {
   unavailable?: number[] | undefined;
+};
+
+/** The level of a line, from the least severe. */
+export type LogLevel = "debug" | "info" | "warning" | "error";
+
+/** A line that was found. `line` is its number in the log of the task; `is_cut` says that `text` is a part of it. */
+export type LogLineBody = {
+  task_id: string;
+  name: string;
+  queue: string;
+  status: Status;
+  attempt: number | null;
+  line: number;
+  at: string | null;
+  level: LogLevel | null;
+  text: string;
+  is_cut: boolean;
+};
+
+/** Lines that were found, those of the newest task first, and how far the search got. */
+export type LogLineList = {
+  items: LogLineBody[];
+  next_cursor: string | null;
+  is_partial: boolean;
+  tasks: number;
+  back_to: string | null;
 };
 
 export type LogRequest = {
@@ -980,8 +1232,16 @@ export type NodeBody = {
   finished_at: string | null;
   reason: string | null;
   cause: string | null;
+  items: NodeItems | null;
   slack: number;
   is_critical: boolean;
+};
+
+/** How far a map is: of how many items the tasks have ended, and of how many of these not well. */
+export type NodeItems = {
+  total: number;
+  ended: number;
+  failed: number;
 };
 
 /** Whom to tell when the task ends, and on which outcomes. */
@@ -1000,6 +1260,9 @@ export type NotifyTarget = {
   email?: string | null | undefined;
 };
 
+/** What has to go well. */
+export type Objective = "success" | "start";
+
 export type OpenBody = {
   session: string;
   beat_every: number;
@@ -1009,6 +1272,9 @@ export type OpenBody = {
   tells_stops: boolean;
   answers_partly: boolean;
   keeps_records: boolean;
+  has_rounds: boolean;
+  undoes_drains: boolean;
+  wants_usage: boolean;
 };
 
 /** What a worker says of itself when it starts. No `queues` means all queues. */
@@ -1022,6 +1288,29 @@ export type OpenRequest = {
   label?: string | undefined;
 };
 
+/** How a child ended; without a state it has not. */
+export type OutcomeBody = {
+  place: number;
+  child: string;
+  state?: "blocked" | "queued" | "running" | "completed" | "failed" | "cancelled" | "skipped" | undefined;
+  result?: unknown | undefined;
+  error?: ErrorBody | null | undefined;
+};
+
+/** Outcomes in the order of their places, and whether there are more. */
+export type OutcomePageBody = {
+  outcomes?: OutcomeBody[] | undefined;
+  has_more?: boolean | undefined;
+};
+
+/** The call whose outcomes are wanted, and the place to begin at. */
+export type OutcomesRequest = {
+  lease: LeaseBody;
+  name: string;
+  key?: string | undefined;
+  first?: number | undefined;
+};
+
 /** What a firing does while the previous run has not ended. */
 export type Overlap = "allow" | "skip" | "queue" | "cancel_previous";
 
@@ -1031,7 +1320,7 @@ export type PauseRequest = {
 };
 
 /** What may be done; the names are the scopes of keys. */
-export type Permission = "tasks:read" | "tasks:submit" | "tasks:control" | "tasks:signal" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "secrets:read" | "secrets:write" | "metrics:read" | "system:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage" | "config:read" | "config:write" | "shards:read" | "shards:manage";
+export type Permission = "tasks:read" | "tasks:submit" | "tasks:control" | "tasks:signal" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "alerts:read" | "alerts:write" | "secrets:read" | "secrets:write" | "metrics:read" | "system:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage" | "config:read" | "config:write" | "shards:read" | "shards:manage";
 
 /** How far an act had come when its row was written. */
 export type Phase = "asked" | "done" | "refused";
@@ -1141,6 +1430,16 @@ export type QueueBody = {
   reason: string | null;
 };
 
+/** A queue with its rates over the last 15 minutes. */
+export type QueueDetails = {
+  queue: QueueBody;
+  submitted_per_second: number;
+  ended_per_second: number;
+  /** In how long the tasks that are due now will have run, if rates stay; null if they grow. */
+  drain_seconds: number | null;
+  limits: LimitBody[];
+};
+
 /** The queues that have tasks or are paused. */
 export type QueueList = {
   items: QueueBody[];
@@ -1182,7 +1481,7 @@ export type RecordAnswers = {
 export type RecordBody = {
   name: string;
   key?: string | undefined;
-  kind?: "step" | "sleep" | "signal" | undefined;
+  kind?: "step" | "sleep" | "signal" | "call" | "group" | "first" | undefined;
   status?: "tried" | "done" | "failed" | "timed_out" | undefined;
   value?: unknown | undefined;
   seq: number;
@@ -1246,6 +1545,18 @@ export type RescheduleRequest = {
   priority?: number | string | null | undefined;
 };
 
+/** The end of a round: the task is queued with another payload and without records. Not for tasks of jobs. */
+export type RestartBody = {
+  lease: LeaseBody;
+  /** The payload of the next round: its arguments. */
+  payload: unknown;
+};
+
+/** The task's state: `queued`, or `cancelled` if that was asked for. The attempt has ended, report nothing more. */
+export type RestartedBody = {
+  state: "blocked" | "queued" | "running" | "completed" | "failed" | "cancelled" | "skipped";
+};
+
 /** What the task shall be given from now on; absent, what it was given before. */
 export type RetryRequest = {
   payload?: unknown | undefined;
@@ -1291,6 +1602,13 @@ export type RotatedKeyBody = {
   unreadable: string[];
 };
 
+/** A round of a task that is over: `ctx.restart` has begun the next one. */
+export type RoundBody = {
+  round: number;
+  ended_at: string;
+  records: number;
+};
+
 /** One firing. `status` is that of its task or job, WAITING or SKIPPED, or nothing if the task was pruned. */
 export type RunBody = {
   fire_time: string;
@@ -1315,6 +1633,21 @@ export type RunList = {
   next_cursor: string | null;
 };
 
+/** A task that some of the runs have. */
+export type RunRowBody = {
+  key: string;
+  name: string;
+};
+
+/** How a task went in one run of a job. */
+export type RunTaskBody = {
+  task_id: string;
+  status: Status;
+  attempt: number;
+  started_at: string | null;
+  finished_at: string | null;
+};
+
 /** The state of a schedule. Times are UTC, durations seconds. */
 export type ScheduleBody = {
   id: string;
@@ -1336,6 +1669,7 @@ export type ScheduleBody = {
   reason: string | null;
   next_fire_at: string | null;
   next_fires?: FireBody[] | undefined;
+  fires_by_day?: DayBody[] | undefined;
   created_at: string;
   changed_at: string;
   runs: number;
@@ -1483,6 +1817,9 @@ export type SettledBody = {
   error?: Problem | undefined;
 };
 
+/** How bad it is. */
+export type Severity = "critical" | "warning" | "info";
+
 /** A database of the installation. */
 export type ShardBody = {
   name: string;
@@ -1587,12 +1924,97 @@ export type SignedOutBody = {
   url: string | null;
 };
 
+/** An objective, and what it has spent of its budget. Durations are seconds. */
+export type SloBody = {
+  id: string;
+  name: string;
+  task: string;
+  queue: string | null;
+  objective: Objective;
+  within: number | null;
+  target: number;
+  period: number;
+  good: number;
+  total: number;
+  share: number | null;
+  budget_left: number;
+  burn_1h: number | null;
+  burn_6h: number | null;
+  counted_at: string | null;
+  created_at: string;
+  step: number | null;
+  points: SloPointBody[] | null;
+};
+
+/** A page of objectives, newest first. */
+export type SloList = {
+  items: SloBody[];
+  next_cursor: string | null;
+};
+
+/** Changes to an objective: absent fields stay. With another target, time or period it is counted anew. */
+export type SloPatch = {
+  name?: string | undefined;
+  /** For `start`: the time in which tasks have to start, from when they are due. One of 0.001s, 0.002s, 0.005s, 0.01s, 0.02s, 0.05s, 0.1s, 0.2s, 0.5s, 1s, 2s, 5s, 10s, 30s, 1m, 5m, 30m. Seconds, or text such as "1h30m" or "PT1H30M". */
+  within?: number | string | undefined;
+  /** The share that has to go well. */
+  target?: number | undefined;
+  /** Over how long, from 1d to 30d. */
+  period?: string | undefined;
+};
+
+/** How many tasks there were in a stretch of time, and how many of them went well. */
+export type SloPointBody = {
+  at: string;
+  good: number;
+  total: number;
+};
+
+/** An objective that is asked for. */
+export type SloRequest = {
+  /** What people call it; one of a name. */
+  name: string;
+  /** The tasks that it is about. */
+  task: string;
+  /** Only those in this queue. */
+  queue?: string | null | undefined;
+  objective?: Objective | undefined;
+  /** For `start`: the time in which tasks have to start, from when they are due. One of 0.001s, 0.002s, 0.005s, 0.01s, 0.02s, 0.05s, 0.1s, 0.2s, 0.5s, 1s, 2s, 5s, 10s, 30s, 1m, 5m, 30m. Seconds, or text such as "1h30m" or "PT1H30M". */
+  within?: number | string | null | undefined;
+  /** The share that has to go well. */
+  target: number;
+  /** Over how long, from 1d to 30d. */
+  period?: string | undefined;
+  /** Whether to create two alerts with it: a fast burn (1h, 14.4 times) and a slow one (6h, 6 times). */
+  alerts?: boolean | undefined;
+};
+
 /** The attempt wants to run again later; it does not count. */
 export type SnoozedReport = {
   outcome: "snoozed";
   lease: LeaseBody;
   seconds: number;
 };
+
+/** Children to start. What is there under a place stays: sent again, it is the answer. */
+export type StartRequest = {
+  lease: LeaseBody;
+  name: string;
+  key?: string | undefined;
+  first?: number | undefined;
+  on_end?: "abandon" | "cancel" | undefined;
+  tenant?: string | null | undefined;
+  tasks: TaskRequest[];
+};
+
+/** The ids of the children, in the order of their places, and how many the call has by now. */
+export type StartedBody = {
+  ids: string[];
+  count: number;
+};
+
+/** States of groups to list. */
+export type StateFilter = "open" | "acknowledged" | "resolved" | "regressed" | "ignored" | "active";
 
 /** Figures of every bucket of a stretch of time, `step` seconds wide; the last one is still being filled. */
 export type StatsBody = {
@@ -1614,7 +2036,7 @@ export type StatusBody = {
 export type StepBody = {
   name: string;
   key: string | null;
-  kind: "step" | "sleep" | "signal";
+  kind: "step" | "sleep" | "signal" | "call" | "group" | "first";
   status: "tried" | "done" | "failed" | "timed_out";
   tries: number;
   started_at: string | null;
@@ -1625,11 +2047,13 @@ export type StepBody = {
   error: ErrorBody | null;
 };
 
-/** What a task has done, in the order in which it was begun, and what it waits for. */
 export type StepList = {
   items: StepBody[];
   next_cursor: string | null;
   waits: TaskWaitBody[];
+  round: number;
+  rounds: RoundBody[];
+  payload: unknown;
 };
 
 /** The worker saw the cancellation and stopped the attempt. */
@@ -1706,7 +2130,7 @@ export type SubscriptionList = {
 /** Changes to a subscription: absent fields stay, and null removes a filter. */
 export type SubscriptionPatch = {
   name?: string | undefined;
-  /** Which events: the ends of tasks, and all that happens to jobs, schedules, workers and queues. */
+  /** Which events: the ends of tasks, and all that happens to jobs, schedules, workers, queues and alerts. */
   events?: string[] | undefined;
   /** Only of tasks with this name. */
   task?: string | null | undefined;
@@ -1726,7 +2150,7 @@ export type SubscriptionPatch = {
 export type SubscriptionRequest = {
   /** What people call it; one of a name. */
   name: string;
-  /** Which events: the ends of tasks, and all that happens to jobs, schedules, workers and queues. */
+  /** Which events: the ends of tasks, and all that happens to jobs, schedules, workers, queues and alerts. */
   events?: string[] | undefined;
   /** Only of tasks with this name. */
   task?: string | null | undefined;
@@ -1777,6 +2201,8 @@ export type TaskBody = {
   limit_key: string | null;
   expires_at: string | null;
   collapse: Collapse | null;
+  is_waiting: boolean;
+  forked_from: string | null;
   worker: string | null;
   cancel_requested: boolean;
   progress?: ProgressBody | null | undefined;
@@ -1784,6 +2210,7 @@ export type TaskBody = {
   key: string | null;
   schedule_id: string | null;
   fire_time: string | null;
+  parent_id: string | null;
   shard?: string | null | undefined;
   result?: unknown | undefined;
   error: ErrorBody | null;
@@ -1793,6 +2220,7 @@ export type TaskBody = {
 export type TaskList = {
   items: TaskBody[];
   next_cursor: string | null;
+  is_partial?: boolean | undefined;
 };
 
 /** What a caller asks for, as written over HTTP, in Python or on the command line. */
@@ -1846,14 +2274,15 @@ export type TaskType = {
   defaults?: TypeDefaults | null | undefined;
 };
 
-/** Something that a task waits for. Without `until` it has no end of its own. */
 export type TaskWaitBody = {
-  kind: "sleep" | "signal" | "retry" | "person";
+  kind: "sleep" | "signal" | "call" | "group" | "first" | "retry" | "person" | "window";
   name: string;
   key: string | null;
   since: string;
   until: string | null;
   reason: string | null;
+  schema: Record<string, unknown> | null;
+  pending: number | null;
 };
 
 /** A tenant. */
@@ -1884,6 +2313,19 @@ export type TenantRequest = {
   /** Lower-case letters, digits and _ . - */
   name: string;
   quotas?: QuotasBody | undefined;
+};
+
+/** What to change of a group; what is left out stays, null takes a note or an owner away. */
+export type TriageRequest = {
+  /** `resolved` becomes `regressed` by itself when it happens again. */
+  state?: Decision | null | undefined;
+  /** With `ignored`: until when, as a time or as a duration from now. */
+  until?: string | number | null | undefined;
+  note?: string | null | undefined;
+  /** Who takes care of it. */
+  owner?: string | null | undefined;
+  /** Why, for the audit log; the header `X-Reason` does as well. */
+  reason?: string | null | undefined;
 };
 
 /** The fire time that the run is for, so that the act can be repeated; now when absent. */
@@ -1918,14 +2360,64 @@ export type TypeList = {
   next_cursor?: string | null | undefined;
 };
 
+/** What the worker uses now, for people. What it cannot measure is left out. */
+export type UsageBody = {
+  /** Bytes that its process and child processes have resident. */
+  memory?: number | null | undefined;
+  /** Processor time since the last heartbeat, as a share of one core: 1.5 is 1.5 cores. */
+  cpu?: number | null | undefined;
+};
+
+/** How long tasks of one name wait and run, in seconds as exact as the classes of durations are. */
+export type UsualDurations = {
+  name: string;
+  runs: number;
+  wait_p50: number | null;
+  wait_p95: number | null;
+  run_p50: number | null;
+  run_p95: number | null;
+};
+
 /** Whether every chain is sound. */
 export type VerifyBody = {
   is_sound: boolean;
   chains: ChainBody[];
 };
 
+/** A saved view. */
+export type ViewBody = {
+  page: ViewPage;
+  name: string;
+  owner: string;
+  is_own: boolean;
+  is_shared: boolean;
+  filter: string;
+  columns: string[];
+  created_at: string;
+  updated_at: string;
+};
+
+/** One's own views, and those that others share, by page and name. */
+export type ViewList = {
+  items: ViewBody[];
+  next_cursor?: string | null | undefined;
+};
+
+/** The lists that have views. */
+export type ViewPage = "tasks" | "failures" | "jobs";
+
+/** What a view shows. A shared one is seen by every key of the tenant; to share needs `tasks:control`. */
+export type ViewRequest = {
+  /** Terms as `filter` of the list takes them. */
+  filter?: string | null | undefined;
+  /** Columns to show, as the web interface names them; none for the usual ones. */
+  columns?: string[] | undefined;
+  /** Whether every key of the tenant sees it. */
+  is_shared?: boolean | undefined;
+};
+
 export type WaitBody = {
-  kind: "person" | "retry" | "signal" | "sleep";
+  kind: "call" | "first" | "group" | "person" | "retry" | "signal" | "sleep" | "window";
   name: string;
   key?: string | undefined;
   delay?: number | null | undefined;
@@ -1933,6 +2425,9 @@ export type WaitBody = {
   until?: string | null | undefined;
   reason?: string | undefined;
   correlation?: string | null | undefined;
+  /** With `signal`: the JSON Schema of the payload that is expected, at most 16 KiB. */
+  schema?: Record<string, unknown> | undefined;
+  pending?: number | undefined;
 };
 
 /** All that an attempt waits for. If nothing of it is there, the attempt ends; the task runs again when it is. */
@@ -1953,7 +2448,6 @@ export type WhyBody = {
   reasons: ReasonBody[];
 };
 
-/** The state of a worker. `types` are the names of the tasks that it can run. */
 export type WorkerBody = {
   id: string;
   host: string;
@@ -1964,6 +2458,10 @@ export type WorkerBody = {
   types: string[];
   capacity: number;
   held: number;
+  /** Bytes that its process and child processes have resident, at the last heartbeat. */
+  memory: number | null;
+  /** Processor time between its last two heartbeats, as a share of one core: 1.5 is 1.5 cores. */
+  cpu: number | null;
   opened_at: string;
   beat_at: string;
   should_drain: boolean;
@@ -1991,7 +2489,7 @@ export interface Operations {
   };
   "GET /api/v1/tasks": {
     params: Record<never, never>;
-    query: { queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined; finished_since?: string | undefined; since?: string | undefined; until?: string | undefined; status?: Status[] | undefined; limit?: number | undefined; cursor?: string | undefined; payload?: boolean | undefined; traceback?: boolean | undefined };
+    query: { queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined; finished_since?: string | undefined; since?: string | undefined; until?: string | undefined; filter?: string | undefined; status?: Status[] | undefined; limit?: number | undefined; cursor?: string | undefined; payload?: boolean | undefined; traceback?: boolean | undefined };
     body: undefined;
     answer: TaskList & Incomplete;
   };
@@ -2109,6 +2607,12 @@ export interface Operations {
     body: undefined;
     answer: WorkerConfigBody;
   };
+  "POST /api/v1/worker/sessions/{session}/leave": {
+    params: { session: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: LeaveBody;
+  };
   "PUT /api/v1/worker/sessions/{session}/artifacts/{task}/{name}": {
     params: { session: string; task: string; name: string };
     query: Record<never, never>;
@@ -2127,15 +2631,39 @@ export interface Operations {
     body: WaitRequestBody;
     answer: WaitedBody;
   };
+  "POST /api/v1/worker/sessions/{session}/restarts": {
+    params: { session: string };
+    query: Record<never, never>;
+    body: RestartBody;
+    answer: RestartedBody;
+  };
   "POST /api/v1/worker/sessions/{session}/records/list": {
     params: { session: string };
     query: Record<never, never>;
     body: RecordPageRequest;
     answer: RecordPageBody;
   };
+  "POST /api/v1/worker/sessions/{session}/children": {
+    params: { session: string };
+    query: Record<never, never>;
+    body: StartRequest;
+    answer: StartedBody;
+  };
+  "POST /api/v1/worker/sessions/{session}/children/outcomes": {
+    params: { session: string };
+    query: Record<never, never>;
+    body: OutcomesRequest;
+    answer: OutcomePageBody;
+  };
+  "GET /api/v1/tasks/{id}/children": {
+    params: { id: string };
+    query: { limit?: number | undefined; cursor?: string | undefined; round?: number | undefined };
+    body: undefined;
+    answer: ChildList;
+  };
   "GET /api/v1/tasks/{id}/steps": {
     params: { id: string };
-    query: { limit?: number | undefined; cursor?: string | undefined };
+    query: { limit?: number | undefined; cursor?: string | undefined; round?: number | undefined };
     body: undefined;
     answer: StepList;
   };
@@ -2150,6 +2678,12 @@ export interface Operations {
     query: Record<never, never>;
     body: KeyedSignalRequest;
     answer: SignalBody;
+  };
+  "POST /api/v1/tasks/{id}/fork": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: ForkRequest;
+    answer: ForkBody;
   };
   "GET /api/v1/tasks/{id}/log": {
     params: { id: string };
@@ -2169,6 +2703,12 @@ export interface Operations {
     body: undefined;
     answer: undefined;
   };
+  "GET /api/v1/logs": {
+    params: Record<never, never>;
+    query: { queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined; finished_since?: string | undefined; since?: string | undefined; until?: string | undefined; filter?: string | undefined; text?: string | undefined; level?: LogLevel | undefined; status?: Status[] | undefined; limit?: number | undefined; cursor?: string | undefined };
+    body: undefined;
+    answer: LogLineList & Incomplete;
+  };
   "POST /api/v1/jobs": {
     params: Record<never, never>;
     query: Record<never, never>;
@@ -2177,7 +2717,7 @@ export interface Operations {
   };
   "GET /api/v1/jobs": {
     params: Record<never, never>;
-    query: { status?: JobStatus[] | undefined; name?: string | undefined; owner?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
+    query: { status?: JobStatus[] | undefined; name?: string | undefined; owner?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; since?: string | undefined; until?: string | undefined; filter?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
     body: undefined;
     answer: JobList & Incomplete;
   };
@@ -2211,6 +2751,18 @@ export interface Operations {
     body: undefined;
     answer: JobBody;
   };
+  "GET /api/v1/jobs/{id}/why": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: JobWhyBody & Incomplete;
+  };
+  "GET /api/v1/jobs/runs": {
+    params: Record<never, never>;
+    query: { name?: string | undefined; schedule_id?: string | undefined; limit?: number | undefined };
+    body: undefined;
+    answer: JobRunsBody & Incomplete;
+  };
   "POST /api/v1/schedules": {
     params: Record<never, never>;
     query: Record<never, never>;
@@ -2219,7 +2771,7 @@ export interface Operations {
   };
   "GET /api/v1/schedules": {
     params: Record<never, never>;
-    query: { name?: string | undefined; state?: ScheduleState | undefined; app?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
+    query: { name?: string | undefined; state?: ScheduleState | undefined; app?: string | undefined; next?: number | undefined; days?: number | undefined; limit?: number | undefined; cursor?: string | undefined };
     body: undefined;
     answer: ScheduleList & Incomplete;
   };
@@ -2237,7 +2789,7 @@ export interface Operations {
   };
   "GET /api/v1/schedules/{id}": {
     params: { id: string };
-    query: { next?: number | undefined };
+    query: { next?: number | undefined; days?: number | undefined };
     body: undefined;
     answer: ScheduleBody;
   };
@@ -2313,15 +2865,9 @@ export interface Operations {
     body: undefined;
     answer: ScheduledBody;
   };
-  "GET /api/v1/failures": {
-    params: Record<never, never>;
-    query: { queue?: string | undefined; name?: string | undefined; fingerprint?: string | undefined; kind?: string | undefined; reason?: Reason | undefined; since?: string | undefined; until?: string | undefined; tag?: string | undefined; job?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
-    body: undefined;
-    answer: FailureList & Incomplete;
-  };
   "GET /api/v1/failures/groups": {
     params: Record<never, never>;
-    query: { queue?: string | undefined; name?: string | undefined; kind?: string | undefined; sort?: GroupOrder | undefined; limit?: number | undefined; cursor?: string | undefined };
+    query: { queue?: string | undefined; name?: string | undefined; kind?: string | undefined; since?: string | undefined; until?: string | undefined; filter?: string | undefined; state?: StateFilter | undefined; trend?: boolean | undefined; sort?: GroupOrder | undefined; limit?: number | undefined; cursor?: string | undefined };
     body: undefined;
     answer: GroupList & Incomplete;
   };
@@ -2330,6 +2876,18 @@ export interface Operations {
     query: Record<never, never>;
     body: undefined;
     answer: GroupBody & Incomplete;
+  };
+  "PATCH /api/v1/failures/groups/{fingerprint}": {
+    params: { fingerprint: string };
+    query: Record<never, never>;
+    body: TriageRequest;
+    answer: GroupBody;
+  };
+  "GET /api/v1/failures": {
+    params: Record<never, never>;
+    query: { id?: string | undefined; queue?: string | undefined; name?: string | undefined; fingerprint?: string | undefined; kind?: string | undefined; reason?: Reason | undefined; since?: string | undefined; until?: string | undefined; tag?: string | undefined; job?: string | undefined; filter?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
+    body: undefined;
+    answer: FailureList & Incomplete;
   };
   "POST /api/v1/failures/retry": {
     params: Record<never, never>;
@@ -2415,6 +2973,12 @@ export interface Operations {
     body: undefined;
     answer: QueueBody & Incomplete;
   };
+  "GET /api/v1/queues/{name}": {
+    params: { name: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: QueueDetails & Incomplete;
+  };
   "GET /api/v1/limits": {
     params: Record<never, never>;
     query: Record<never, never>;
@@ -2445,7 +3009,19 @@ export interface Operations {
     body: undefined;
     answer: WorkerList & Incomplete;
   };
+  "GET /api/v1/workers/{id}": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: WorkerBody & Incomplete;
+  };
   "POST /api/v1/workers/{id}/drain": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: WorkerBody & Incomplete;
+  };
+  "DELETE /api/v1/workers/{id}/drain": {
     params: { id: string };
     query: Record<never, never>;
     body: undefined;
@@ -2465,7 +3041,7 @@ export interface Operations {
   };
   "GET /api/v1/tasks/counts": {
     params: Record<never, never>;
-    query: { queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined; finished_since?: string | undefined; since?: string | undefined; until?: string | undefined };
+    query: { queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined; finished_since?: string | undefined; since?: string | undefined; until?: string | undefined; filter?: string | undefined };
     body: undefined;
     answer: CountList & Incomplete;
   };
@@ -2553,11 +3129,83 @@ export interface Operations {
     body: undefined;
     answer: DeliveryBody;
   };
+  "POST /api/v1/alerts": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: AlertRequest;
+    answer: AlertBody;
+  };
+  "GET /api/v1/alerts": {
+    params: Record<never, never>;
+    query: { name?: string | undefined; state?: "firing" | "ok" | "pending" | "resolved" | undefined; slo?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
+    body: undefined;
+    answer: AlertList;
+  };
+  "GET /api/v1/alert-incidents": {
+    params: Record<never, never>;
+    query: { alert?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
+    body: undefined;
+    answer: IncidentList;
+  };
+  "GET /api/v1/alerts/{id}": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: AlertBody;
+  };
+  "PATCH /api/v1/alerts/{id}": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: AlertPatch;
+    answer: AlertBody;
+  };
+  "DELETE /api/v1/alerts/{id}": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: undefined;
+  };
+  "POST /api/v1/slos": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: SloRequest;
+    answer: SloBody;
+  };
+  "GET /api/v1/slos": {
+    params: Record<never, never>;
+    query: { name?: string | undefined; task?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
+    body: undefined;
+    answer: SloList;
+  };
+  "GET /api/v1/slos/{id}": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: SloBody;
+  };
+  "PATCH /api/v1/slos/{id}": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: SloPatch;
+    answer: SloBody;
+  };
+  "DELETE /api/v1/slos/{id}": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: undefined;
+  };
   "GET /api/v1/stats": {
     params: Record<never, never>;
     query: { last?: "15m" | "1h" | "24h" | "6h" | "7d" | undefined; queue?: string | undefined; name?: string | undefined };
     body: undefined;
     answer: StatsBody & Incomplete;
+  };
+  "GET /api/v1/stats/durations": {
+    params: Record<never, never>;
+    query: { name?: string[] | undefined; last?: "15m" | "1h" | "24h" | "6h" | "7d" | undefined };
+    body: undefined;
+    answer: DurationsList & Incomplete;
   };
   "GET /api/v1/me": {
     params: Record<never, never>;
@@ -2678,6 +3326,30 @@ export interface Operations {
     query: Record<never, never>;
     body: undefined;
     answer: RotatedKeyBody;
+  };
+  "GET /api/v1/views": {
+    params: Record<never, never>;
+    query: { page?: ViewPage | undefined };
+    body: undefined;
+    answer: ViewList;
+  };
+  "PUT /api/v1/views/{page}/{name}": {
+    params: { page: "tasks" | "failures" | "jobs"; name: string };
+    query: Record<never, never>;
+    body: ViewRequest;
+    answer: ViewBody;
+  };
+  "DELETE /api/v1/views/{page}/{name}": {
+    params: { page: "tasks" | "failures" | "jobs"; name: string };
+    query: { owner?: string | undefined };
+    body: undefined;
+    answer: undefined;
+  };
+  "GET /api/v1/tasks/export": {
+    params: Record<never, never>;
+    query: { queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined; finished_since?: string | undefined; since?: string | undefined; until?: string | undefined; filter?: string | undefined; status?: Status[] | undefined; format?: ExportFormat | undefined; limit?: number | undefined; payload?: boolean | undefined };
+    body: undefined;
+    answer: undefined;
   };
   "GET /api/v1/audit": {
     params: Record<never, never>;

@@ -1,5 +1,6 @@
-import { type ReactNode, useId, useState } from "react";
+import { type PointerEvent, type ReactNode, useId, useState } from "react";
 import { usePreferences } from "@/preferences";
+import { texts } from "@/texts";
 import { Button } from "./Button";
 import css from "./Chart.module.css";
 import { Table } from "./Table";
@@ -18,20 +19,66 @@ interface Props {
   /** Whether the lines lie on top of one another. */
   stacked?: boolean;
   format: (value: number) => string;
+  /** The round value at the top of the axis, for the highest value there is. */
+  topOf?: (highest: number) => number;
   /** What leads on from here. */
   aside?: ReactNode;
+  /** What charts of the same times have in common. */
+  shared?: Shared;
+  marks?: readonly Mark[];
+}
+
+/** Something that happened at a time, which may explain what the lines do. */
+export interface Mark {
+  at: string;
+  kind: string;
+  text: string;
+}
+
+/** Charts beside one another: the time that the pointer is at is marked in all, and a stretch chosen in one is for all. */
+export interface Shared {
+  at: string | null;
+  onAt: (time: string | null) => void;
+  onZoom: (from: string, until: string) => void;
 }
 
 const [WIDTH, HEIGHT, BOTTOM] = [600, 150, 4];
+/** Steps of time that a chosen stretch has at least: less is a click. */
+const SHORTEST = 2;
 
 /** A chart over time. The pointer reads it, and a table says the same. */
-export function Chart({ title, times, lines, stacked = false, format, aside }: Props) {
+export function Chart({
+  title,
+  times,
+  lines,
+  stacked = false,
+  format,
+  topOf = nice,
+  aside,
+  shared,
+  marks = [],
+}: Props) {
   const { zone } = usePreferences();
-  const [at, setAt] = useState<number | null>(null);
+  const [own, setOwn] = useState<string | null>(null);
+  const [held, setHeld] = useState<number | null>(null);
   const [isTable, setTable] = useState(false);
   const id = useId();
+  const found = times.indexOf((shared ? shared.at : own) ?? "");
+  const at = found < 0 ? null : found;
+  const setAt = (place: number | null) => (shared?.onAt ?? setOwn)(place === null ? null : (times[place] ?? null));
+  const placeOf = (event: PointerEvent<SVGSVGElement>) => {
+    const box = event.currentTarget.getBoundingClientRect();
+    const share = (event.clientX - box.left) / box.width;
+    return Math.max(0, Math.min(times.length - 1, Math.round(share * (times.length - 1))));
+  };
+  const release = () => {
+    if (held !== null && at !== null && Math.abs(at - held) >= SHORTEST) {
+      shared?.onZoom(times[Math.min(at, held)] ?? "", times[Math.max(at, held)] ?? "");
+    }
+    setHeld(null);
+  };
   const sums = stacked ? stack(lines) : lines.map((line) => line.values);
-  const top = nice(Math.max(0, ...sums.flat().map((value) => value ?? 0)));
+  const top = topOf(Math.max(0, ...sums.flat().map((value) => value ?? 0)));
   const x = (place: number) => (times.length < 2 ? WIDTH : (place / (times.length - 1)) * WIDTH);
   const y = (value: number) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - 8);
   const shown = at ?? latestOf(times, lines);
@@ -41,7 +88,7 @@ export function Chart({ title, times, lines, stacked = false, format, aside }: P
         <h2 id={id}>{title}</h2>
         {aside && <span className={css.aside}>{aside}</span>}
         <Button tone="quiet" aria-pressed={isTable} onClick={() => setTable(!isTable)}>
-          {isTable ? "Chart" : "Table"}
+          {isTable ? texts.parts.chart : texts.parts.table}
         </Button>
       </figcaption>
       <ul className={css.legend}>
@@ -51,11 +98,11 @@ export function Chart({ title, times, lines, stacked = false, format, aside }: P
             {line.name} <strong>{valueText(line.values[shown], format)}</strong>
           </li>
         ))}
-        <li className={css.when}>{times[shown] && (at === null ? "latest" : clock(times[shown], zone))}</li>
+        <li className={css.when}>{times[shown] && (at === null ? texts.parts.latest : clock(times[shown], zone))}</li>
       </ul>
       {isTable ? (
         <div className={css.table}>
-          <Table head={["Time", ...lines.map((line) => line.name)]}>
+          <Table head={[texts.parts.time, ...lines.map((line) => line.name)]}>
             {times.map((time, place) => (
               <tr key={time}>
                 <th scope="row">{clock(time, zone)}</th>
@@ -68,33 +115,64 @@ export function Chart({ title, times, lines, stacked = false, format, aside }: P
         </div>
       ) : (
         <div className={css.plot}>
-          <span className={css.top}>{format(top)}</span>
-          <span className={css.middle}>{format(top / 2)}</span>
+          <div className={css.values} aria-hidden="true">
+            {[top, top / 2, 0].map((value) => (
+              <span key={value} style={{ top: y(value) }}>
+                {value === 0 ? "0" : format(value)}
+              </span>
+            ))}
+          </div>
           <svg
             viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
             preserveAspectRatio="none"
             role="img"
-            aria-label={`${title}; the table has the figures`}
-            onPointerMove={(event) => {
-              const box = event.currentTarget.getBoundingClientRect();
-              const share = (event.clientX - box.left) / box.width;
-              setAt(Math.max(0, Math.min(times.length - 1, Math.round(share * (times.length - 1)))));
+            aria-label={texts.parts.titleTheTableHasThe(title)}
+            data-zooms={shared ? true : undefined}
+            onPointerDown={(event) => {
+              if (!shared || event.pointerType !== "mouse" || event.button !== 0) return;
+              event.preventDefault();
+              setHeld(placeOf(event));
             }}
-            onPointerLeave={() => setAt(null)}
+            onPointerMove={(event) => setAt(placeOf(event))}
+            onPointerUp={release}
+            onPointerLeave={() => {
+              release();
+              setAt(null);
+            }}
           >
-            <path d={`M0,${y(top / 2)}H${WIDTH}M0,${y(top)}H${WIDTH}`} className={css.grid} />
+            <path d={[0, top / 2, top].map((value) => `M0,${y(value)}H${WIDTH}`).join("")} className={css.grid} />
             {lines.map((line, place) => {
               const values = sums[place] ?? [];
               const below = stacked && place > 0 ? (sums[place - 1] ?? []) : values.map(() => 0);
               return (
                 <g key={line.name} data-tone={line.tone}>
-                  {stacked && <path d={area(values, below, x, y)} className={css.area} />}
+                  <path d={area(values, below, x, y)} className={css.area} data-stacked={stacked || undefined} />
                   <path d={path(values, x, y)} className={css.line} />
                 </g>
               );
             })}
+            {held !== null && at !== null && (
+              <rect
+                x={x(Math.min(held, at))}
+                y="0"
+                width={Math.abs(x(at) - x(held))}
+                height={HEIGHT}
+                className={css.brush}
+              />
+            )}
             {at !== null && <path d={`M${x(at)},0V${HEIGHT}`} className={css.cursor} />}
           </svg>
+          <div className={css.marks} aria-hidden="true">
+            {placedMarks(marks, times).map(({ mark, share }) => (
+              <i
+                key={`${mark.at}${mark.text}`}
+                className={css.mark}
+                data-kind={mark.kind}
+                style={{ left: `${100 * share}%` }}
+                title={`${clock(mark.at, zone)}: ${mark.text}`}
+              />
+            ))}
+          </div>
           <div className={css.times} aria-hidden="true">
             {marksOf(times).map((time) => (
               <span key={time}>{tick(time, zone, isLong(times))}</span>
@@ -104,6 +182,16 @@ export function Chart({ title, times, lines, stacked = false, format, aside }: P
       )}
     </figure>
   );
+}
+
+/** The marks within the times of a chart, and where they are, from 0 to 1; those of the last bucket are at its start. */
+export function placedMarks(marks: readonly Mark[], times: readonly string[]): { mark: Mark; share: number }[] {
+  const [first, last] = [Date.parse(times[0] ?? ""), Date.parse(times.at(-1) ?? "")];
+  const bucket = 1 / Math.max(1, times.length - 1);
+  return marks
+    .map((mark) => ({ mark, share: (Date.parse(mark.at) - first) / (last - first) }))
+    .filter(({ share }) => share >= 0 && share < 1 + bucket)
+    .map(({ mark, share }) => ({ mark, share: Math.min(1, share) }));
 }
 
 /** Five moments, evenly spread: what is written under a chart. */
@@ -153,15 +241,26 @@ function path(values: (number | null)[], x: (place: number) => number, y: (value
   return d;
 }
 
+/** What is between two lines, stretch by stretch: where a value is missing, nothing is. */
 function area(
   values: (number | null)[],
   below: (number | null)[],
   x: (place: number) => number,
   y: (value: number) => number,
 ): string {
-  if (values.length === 0) return "";
-  const back = below.map((value, place) => `L${x(place).toFixed(1)},${y(value ?? 0).toFixed(1)}`).reverse();
-  return `${path(values, x, y)}${back.join("")}Z`;
+  let d = "";
+  let there: string[] = [];
+  let back: string[] = [];
+  for (const [place, value] of [...values, null].entries()) {
+    if (value !== null) {
+      there.push(`${x(place).toFixed(1)},${y(value).toFixed(1)}`);
+      back.unshift(`${x(place).toFixed(1)},${y(below[place] ?? 0).toFixed(1)}`);
+    } else if (there.length > 0) {
+      d += `M${there.join("L")}L${back.join("L")}Z`;
+      [there, back] = [[], []];
+    }
+  }
+  return d;
 }
 
 /** A round number above the highest. */
@@ -169,4 +268,28 @@ export function nice(value: number): number {
   if (value <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
   return ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10) * power;
+}
+
+const [MINUTE, HOUR, DAY] = [60, 3600, 86_400];
+/** Seconds that are round as times, and whose halves are. */
+const ROUND = [
+  10,
+  20,
+  40,
+  MINUTE,
+  2 * MINUTE,
+  4 * MINUTE,
+  10 * MINUTE,
+  20 * MINUTE,
+  40 * MINUTE,
+  HOUR,
+  2 * HOUR,
+  4 * HOUR,
+];
+const ROUND_DAYS = [10 * HOUR, DAY, 2 * DAY];
+
+/** A round time above the longest, in seconds. */
+export function niceTime(seconds: number): number {
+  if (seconds <= 5) return nice(seconds);
+  return [...ROUND, ...ROUND_DAYS].find((round) => round >= seconds) ?? nice(seconds / DAY) * DAY;
 }

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { texts } from "@/texts";
 import { problemText } from "./act";
 import { Button } from "./Button";
 import { Refusal } from "./Form";
@@ -23,7 +24,7 @@ export function Confirm({ title, act, busy, error, onAct, onClose, children }: P
       onClose={onClose}
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{texts.common.cancel}</Button>
           <Button tone="danger" busy={busy} onClick={onAct}>
             {act}
           </Button>

@@ -1,5 +1,6 @@
 import { Check, Copy as CopyIcon } from "lucide-react";
 import { useState } from "react";
+import { texts } from "@/texts";
 import { IconButton } from "./Button";
 import { say } from "./toasts";
 
@@ -27,13 +28,13 @@ export function Copy({ text, what }: { text: string; what: string }) {
       setDone(true);
       setTimeout(() => setDone(false), 1500);
     } else {
-      say(`Could not copy ${what}`, "problem");
+      say(texts.parts.couldNotCopyWhat(what), "problem");
     }
   }
   return (
     <IconButton
       icon={isDone ? Check : CopyIcon}
-      label={isDone ? "Copied" : `Copy ${what}`}
+      label={isDone ? texts.parts.copied : texts.parts.copyWhat(what)}
       onClick={() => void act()}
     />
   );

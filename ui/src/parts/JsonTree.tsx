@@ -1,6 +1,7 @@
 import { ChevronRight } from "lucide-react";
 import { useState } from "react";
 import { BigNumber } from "@/api/numbers";
+import { texts } from "@/texts";
 import css from "./JsonTree.module.css";
 
 const MOST_SHOWN = 200;
@@ -20,7 +21,7 @@ export function JsonTree({ value, name, depth = 0 }: { value: unknown; name?: st
 
 function Scalar({ value }: { value: unknown }) {
   if (typeof value === "string") return <span className={css.string}>"{value}"</span>;
-  if (value === null) return <span className={css.word}>null</span>;
+  if (value === null) return <span className={css.word}>{String(value)}</span>;
   return <span className={typeof value === "boolean" ? css.word : css.number}>{String(value)}</span>;
 }
 
@@ -51,7 +52,7 @@ function Branch({ value, name, depth }: { value: object; name?: string; depth: n
           ))}
           {entries.length > most && (
             <button type="button" className={css.toggle} onClick={() => setMost(most + MOST_SHOWN)}>
-              {(entries.length - most).toLocaleString("en")} more
+              {texts.parts.countMore(entries.length - most)}
             </button>
           )}
         </div>

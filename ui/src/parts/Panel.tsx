@@ -1,4 +1,5 @@
-import { type ReactNode, useEffect } from "react";
+import { type ReactNode, useEffect, useId } from "react";
+import { Crumbs } from "./Crumbs";
 import css from "./Panel.module.css";
 
 interface Props {
@@ -9,13 +10,15 @@ interface Props {
   label?: string;
 }
 
-/** A sheet of content with a heading. */
+/** A sheet of content with a heading, which is its name also where it is a link. */
 export function Panel({ title, aside, children, flush = false, label }: Props) {
+  const id = useId();
+  const name = label ?? (typeof title === "string" ? title : undefined);
   return (
-    <section className={css.panel} aria-label={label ?? (typeof title === "string" ? title : undefined)}>
+    <section className={css.panel} aria-label={name} aria-labelledby={name === undefined && title ? id : undefined}>
       {(title || aside) && (
         <header className={css.head}>
-          <h2>{title}</h2>
+          <h2 id={id}>{title}</h2>
           {aside && <div className={css.aside}>{aside}</div>}
         </header>
       )}
@@ -49,6 +52,7 @@ export function ScreenHead({ title, name, children }: { title: ReactNode; name?:
   }, [words]);
   return (
     <header className={css.screenHead}>
+      <Crumbs />
       <h1>{title}</h1>
       {children && <div className={css.aside}>{children}</div>}
     </header>

@@ -1,5 +1,8 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
+import { usePreferences } from "@/preferences";
+import { texts } from "@/texts";
+import { useMedia } from "./media";
 import css from "./Rows.module.css";
 
 export interface Column<Item> {
@@ -22,22 +25,33 @@ interface Props<Item> {
   selected?: ReadonlySet<string>;
   onSelect?: (key: string, isRange: boolean) => void;
   onEnd?: () => void;
+  /** Rows have two lines on narrow screens. */
+  isTall?: boolean;
   more?: ReactNode;
-  height?: string;
 }
+
+const HEIGHTS = { regular: 36, compact: 28 };
+const TALL = 52;
 
 /** A table of which only the rows in view exist. */
 export function Rows<Item>(props: Props<Item>) {
-  const { items, columns, keyOf, onOpen, onEnd, current, onCurrent, selected, onSelect } = props;
+  const { items, keyOf, onOpen, onEnd, current, onCurrent, selected, onSelect } = props;
+  const { hidden, density } = usePreferences();
+  const left = hidden[props.label] ?? [];
+  const columns = props.columns.filter((column) => !left.includes(column.name));
+  const isNarrow = useMedia("(max-width: 760px)");
+  const height = props.isTall && isNarrow ? TALL : HEIGHTS[density];
   const box = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({
     count: items.length,
     getScrollElement: () => box.current,
-    estimateSize: () => 36,
+    estimateSize: () => height,
     overscan: 12,
     // Rows are all of one height: places tell them apart. Keys of their own would be looked up for every row there is,
     // at each step.
   });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: rows of another height are measured anew
+  useEffect(() => rows.measure(), [height]);
   const shown = rows.getVirtualItems();
   const last = shown.at(-1)?.index ?? 0;
   useEffect(() => {
@@ -58,7 +72,7 @@ export function Rows<Item>(props: Props<Item>) {
   return (
     <div className={css.table} role="table" aria-label={props.label} aria-rowcount={items.length + 1}>
       <div className={css.head} role="row" style={layout}>
-        {onSelect && <span role="columnheader" aria-label="Select" />}
+        {onSelect && <span role="columnheader" aria-label={texts.parts.select} />}
         {columns.map((column) => (
           <span
             key={column.name}
@@ -70,7 +84,7 @@ export function Rows<Item>(props: Props<Item>) {
           </span>
         ))}
       </div>
-      <div ref={box} className={css.box} style={{ height: props.height ?? "100%" }} tabIndex={0} role="rowgroup">
+      <div ref={box} className={css.box} tabIndex={0} role="rowgroup">
         <div className={css.all} style={{ height: rows.getTotalSize() }}>
           {shown.map((row) => {
             const item = items[row.index] as Item;
@@ -85,7 +99,7 @@ export function Rows<Item>(props: Props<Item>) {
                 className={css.row}
                 data-current={row.index === current || undefined}
                 data-opens={onOpen ? true : undefined}
-                style={{ ...layout, transform: `translateY(${row.start}px)` }}
+                style={{ ...layout, height, transform: `translateY(${row.start}px)` }}
                 onClick={(event) => {
                   if ((event.target as HTMLElement).closest("a,button,input,label")) return;
                   onCurrent?.(row.index);
@@ -97,7 +111,7 @@ export function Rows<Item>(props: Props<Item>) {
                   <span role="cell" data-fixed>
                     <input
                       type="checkbox"
-                      aria-label={`Select ${key}`}
+                      aria-label={texts.parts.selectKey(key)}
                       checked={selected?.has(key) ?? false}
                       onChange={(event) => onSelect(key, (event.nativeEvent as MouseEvent).shiftKey)}
                     />

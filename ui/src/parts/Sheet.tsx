@@ -1,5 +1,6 @@
 import { X } from "lucide-react";
 import { type ReactNode, useRef, useState } from "react";
+import { texts } from "@/texts";
 import { Button, IconButton } from "./Button";
 import { useModal } from "./modal";
 import css from "./Sheet.module.css";
@@ -40,15 +41,15 @@ export function Sheet({ title, onClose, children, footer }: Props) {
     >
       <header className={css.head}>
         <h2>{title}</h2>
-        <IconButton icon={X} label="Close" onClick={leave} />
+        <IconButton icon={X} label={texts.common.close} onClick={leave} />
       </header>
       <div className={css.body}>{children}</div>
       {isAsking ? (
         <footer className={css.foot} role="alert">
-          <span>Discard what you entered?</span>
-          <Button onClick={() => setAsking(false)}>Keep editing</Button>
+          <span>{texts.parts.discardWhatYouEntered}</span>
+          <Button onClick={() => setAsking(false)}>{texts.parts.keepEditing}</Button>
           <Button tone="danger" onClick={onClose}>
-            Discard
+            {texts.parts.discard}
           </Button>
         </footer>
       ) : (

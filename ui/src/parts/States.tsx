@@ -1,6 +1,7 @@
 import { CloudOff, FileQuestion, KeyRound, Lock, ServerCrash } from "lucide-react";
 import type { ReactNode } from "react";
 import { Problem } from "@/api/problem";
+import { texts } from "@/texts";
 import { Button } from "./Button";
 import { Copy } from "./Copy";
 import css from "./States.module.css";
@@ -8,7 +9,7 @@ import css from "./States.module.css";
 /** Grey bars where content will be. */
 export function Loading({ rows = 6 }: { rows?: number }) {
   return (
-    <div className={css.loading} role="status" aria-label="Loading">
+    <div className={css.loading} role="status" aria-label={texts.parts.loading}>
       {Array.from({ length: rows }, (_, number) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the bars are all alike
         <span key={number} style={{ width: `${92 - ((number * 37) % 45)}%` }} />
@@ -39,11 +40,14 @@ export function Trouble({ error, onRetry }: { error: unknown; onRetry?: (() => v
         <p>{sentence(problem.message)}</p>
         {problem.requestId && problem.status >= 500 && (
           <p className={css.request}>
-            Request <code>{problem.requestId}</code> <Copy text={problem.requestId} what="request id" />
+            {texts.parts.request} <code>{problem.requestId}</code>{" "}
+            <Copy text={problem.requestId} what={texts.parts.requestId} />
           </p>
         )}
       </div>
-      {onRetry && problem.status !== 403 && problem.status !== 404 && <Button onClick={onRetry}>Try again</Button>}
+      {onRetry && problem.status !== 403 && problem.status !== 404 && (
+        <Button onClick={onRetry}>{texts.parts.tryAgain}</Button>
+      )}
     </div>
   );
 }
@@ -61,11 +65,11 @@ interface Reading {
 }
 
 function lookOf(problem: Problem): [typeof CloudOff, string] {
-  if (problem.code === "unreachable") return [CloudOff, "The server cannot be reached"];
-  if (problem.status === 401) return [KeyRound, "This needs a valid key"];
-  if (problem.status === 403) return [Lock, "Your key may not do this"];
-  if (problem.status === 404) return [FileQuestion, "There is nothing here"];
-  return [ServerCrash, problem.status >= 500 ? "The server could not answer" : "That did not work"];
+  if (problem.code === "unreachable") return [CloudOff, texts.parts.serverUnreachable];
+  if (problem.status === 401) return [KeyRound, texts.parts.signInRequired];
+  if (problem.status === 403) return [Lock, texts.parts.permissionDenied];
+  if (problem.status === 404) return [FileQuestion, texts.parts.notFound];
+  return [ServerCrash, problem.status >= 500 ? texts.parts.serverError : texts.parts.requestFailed];
 }
 
 export function sentence(text: string): string {

@@ -6,19 +6,27 @@ import {
   CirclePlay,
   CircleSlash,
   CircleX,
+  Hourglass,
   type LucideIcon,
 } from "lucide-react";
+import { texts } from "@/texts";
 import css from "./Status.module.css";
 
 const LOOKS: Record<string, [LucideIcon, string, string]> = {
-  PENDING: [CircleDashed, "Pending", "pending"],
-  QUEUED: [CircleDot, "Queued", "queued"],
-  PROCESSING: [CirclePlay, "Processing", "processing"],
-  COMPLETED: [CircleCheck, "Completed", "completed"],
-  FAILED: [CircleX, "Failed", "failed"],
-  CANCELLED: [Ban, "Cancelled", "cancelled"],
-  SKIPPED: [CircleSlash, "Skipped", "skipped"],
+  PENDING: [CircleDashed, texts.common.pending, "pending"],
+  WAITING: [Hourglass, texts.parts.waiting, "pending"],
+  QUEUED: [CircleDot, texts.common.queued, "queued"],
+  PROCESSING: [CirclePlay, texts.common.processing, "processing"],
+  COMPLETED: [CircleCheck, texts.parts.completed, "completed"],
+  FAILED: [CircleX, texts.common.failed, "failed"],
+  CANCELLED: [Ban, texts.parts.cancelled, "cancelled"],
+  SKIPPED: [CircleSlash, texts.common.skipped, "skipped"],
 };
+
+/** The status of a task as people read it: a durable task that is not due waits. */
+export function shownStatus(task: { status: string; is_waiting?: boolean }): string {
+  return task.is_waiting ? "WAITING" : task.status;
+}
 
 export function statusTone(status: string): string {
   return LOOKS[status]?.[2] ?? "pending";

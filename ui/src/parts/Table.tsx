@@ -1,4 +1,5 @@
 import { type ReactNode, useLayoutEffect, useRef } from "react";
+import { texts } from "@/texts";
 import css from "./Table.module.css";
 
 /** A table of a few rows; longer ones are `Rows`. On narrow screens each row is a card whose values say what they are. */
@@ -15,13 +16,13 @@ export function Table({ head, children }: { head: string[]; children: ReactNode 
     }
   });
   return (
-    <div className={css.scroll} tabIndex={0} role="group" aria-label="Table">
+    <div className={css.scroll} tabIndex={0} role="group" aria-label={texts.parts.table}>
       <table className={css.table}>
         <thead>
           <tr>
             {head.map((name) => (
               <th key={name} scope="col">
-                {name || <span className="hidden">Actions</span>}
+                {name || <span className="hidden">{texts.parts.actions}</span>}
               </th>
             ))}
           </tr>

@@ -1,5 +1,6 @@
 import { CircleCheck, CircleX, X } from "lucide-react";
 import { useSyncExternalStore } from "react";
+import { texts } from "@/texts";
 import { IconButton } from "./Button";
 import css from "./Toasts.module.css";
 import { currentToasts, dismiss, onToasts } from "./toasts";
@@ -16,7 +17,7 @@ export function Toasts() {
             <CircleX size={16} aria-hidden="true" />
           )}
           <span>{toast.text}</span>
-          <IconButton icon={X} label="Dismiss" onClick={() => dismiss(toast.id)} />
+          <IconButton icon={X} label={texts.parts.dismiss} onClick={() => dismiss(toast.id)} />
         </div>
       ))}
     </div>

@@ -1,17 +1,19 @@
 import { useState } from "react";
 import type { ErrorBody } from "@/api/types";
+import { texts } from "@/texts";
 import { Button } from "./Button";
 import { Copy } from "./Copy";
-import { framesOf } from "./frames";
+import { chainOf, type Frame, type Link } from "./frames";
 import css from "./Traceback.module.css";
 
-/** An error as people read it: what, then where in their own code; frames of libraries are folded. */
+/** An error as people read it: the root cause first, then what came of it; frames of libraries are folded. */
 export function Traceback({ error }: { error: ErrorBody }) {
   const [isWhole, setWhole] = useState(false);
-  const frames = framesOf(error.traceback);
-  const own = frames.filter((frame) => !frame.isLibrary);
-  const shown = isWhole || own.length === 0 ? frames : own;
-  const folded = frames.length - shown.length;
+  const chain = chainOf(error.traceback);
+  const frames = chain.flatMap((link) => link.frames);
+  const own = frames.filter((frame) => !frame.isLibrary).length;
+  const folded = own === 0 ? 0 : frames.length - own;
+  const isAll = isWhole || own === 0;
   return (
     <div className={css.error}>
       <div className={css.what}>
@@ -19,24 +21,54 @@ export function Traceback({ error }: { error: ErrorBody }) {
         <span>{error.message}</span>
         <Copy text={`${error.kind}: ${error.message}\n${error.traceback}`} what="error" />
       </div>
-      {shown.length > 0 && (
-        <ol className={css.frames}>
-          {shown.map((frame) => (
-            <li key={`${frame.file}:${frame.line}:${frame.place}`} data-library={frame.isLibrary || undefined}>
-              <span className={css.where}>
-                {frame.file}:{frame.line} <b>{frame.name}</b>
-              </span>
-              {frame.code && <code>{frame.code}</code>}
+      {chain.length > 1 ? (
+        <ol className={css.chain} aria-label={texts.parts.chainOfErrorsRootCause}>
+          {chain.map((link, place) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: an error of a chain is its place
+            <li key={place}>
+              <p className={css.link}>
+                <b>
+                  {place === 0
+                    ? texts.parts.rootCause
+                    : link.after === "cause"
+                      ? texts.parts.whichCaused
+                      : texts.parts.whileHandlingIt}
+                </b>
+                <span>{link.title || `${error.kind}: ${error.message}`}</span>
+              </p>
+              <Frames of={shownOf(link, isAll)} />
             </li>
           ))}
         </ol>
+      ) : (
+        <Frames of={shownOf(chain[0], isAll)} />
       )}
       {frames.length === 0 && error.traceback && <pre className={css.raw}>{error.traceback}</pre>}
-      {(folded > 0 || (isWhole && own.length > 0 && own.length < frames.length)) && (
+      {folded > 0 && (
         <Button tone="quiet" onClick={() => setWhole(!isWhole)}>
-          {isWhole ? "Only own code" : `${folded} frames of libraries`}
+          {isWhole ? texts.parts.hideLibraryFrames : texts.parts.showFrames(folded)}
         </Button>
       )}
     </div>
+  );
+}
+
+function shownOf(link: Link | undefined, isAll: boolean): Frame[] {
+  return (link?.frames ?? []).filter((frame) => isAll || !frame.isLibrary);
+}
+
+function Frames({ of }: { of: Frame[] }) {
+  if (of.length === 0) return null;
+  return (
+    <ol className={css.frames}>
+      {of.map((frame) => (
+        <li key={`${frame.file}:${frame.line}:${frame.place}`} data-library={frame.isLibrary || undefined}>
+          <span className={css.where}>
+            {frame.file}:{frame.line} <b>{frame.name}</b>
+          </span>
+          {frame.code && <code>{frame.code}</code>}
+        </li>
+      ))}
+    </ol>
   );
 }

@@ -8,8 +8,19 @@ export interface Frame {
   isLibrary: boolean;
 }
 
+/** One error of a chain: what it said, where it was raised, and how it led to the next. */
+export interface Link {
+  /** The last line of its part of the traceback, `Kind: message`; nothing for the error itself, whose words are known. */
+  title: string;
+  frames: Frame[];
+  /** Whether it was raised on purpose because of the one before, or while that was handled. */
+  after: "cause" | "context" | null;
+}
+
 const HEAD = /^\s*File "(.+?)", line (\d+)(?:, in (.+))?$/;
 const LIBRARY = /(site-packages|dist-packages|lib\/python3|<frozen|\/drumline\/(worker|sdk|engine)\/)/;
+const CAUSE = "The above exception was the direct cause of the following exception:";
+const CONTEXT = "During handling of the above exception, another exception occurred:";
 
 /** Return the steps of a traceback, the innermost last, as Python writes them. */
 export function framesOf(traceback: string): Frame[] {
@@ -36,4 +47,30 @@ export function framesOf(traceback: string): Frame[] {
     }
   }
   return frames;
+}
+
+/** Return the errors of a traceback as Python writes them: the root cause first, the error that was reported last. */
+export function chainOf(traceback: string): Link[] {
+  const parts: { text: string[]; after: Link["after"] }[] = [{ text: [], after: null }];
+  for (const line of traceback.split("\n")) {
+    if (line === CAUSE || line === CONTEXT) parts.push({ text: [], after: line === CAUSE ? "cause" : "context" });
+    else parts.at(-1)?.text.push(line);
+  }
+  return parts.map(({ text, after }, place) => ({
+    title: place === parts.length - 1 ? "" : titleOf(text),
+    frames: framesOf(text.join("\n")),
+    after,
+  }));
+}
+
+/** The first line after the frames that is not indented. */
+function titleOf(lines: string[]): string {
+  const last = lines.findLastIndex((line) => HEAD.test(line));
+  const title = lines.slice(last + 1).findIndex((line) => line !== "" && !line.startsWith(" "));
+  return title < 0
+    ? ""
+    : lines
+        .slice(last + 1 + title)
+        .join("\n")
+        .trim();
 }

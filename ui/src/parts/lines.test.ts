@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { linesOf, linesWith } from "./lines";
+import { linesFrom, linesOf, linesWith } from "./lines";
 
 describe("the lines of a log", () => {
   const text = Array.from({ length: 11_917 }, (_, place) => `\u001b[31mline\u001b[0m ${place + 1}`).join("\n");
@@ -7,14 +7,20 @@ describe("the lines of a log", () => {
   it("are all there, however many", () => {
     const lines = linesOf(`${text}\n`);
     expect(lines.length).toBe(11_917);
-    expect(lines[0]).toEqual({ number: 1, text: "line 1" });
-    expect(lines.at(-1)).toEqual({ number: 11_917, text: "line 11917" });
+    expect(lines[0]).toMatchObject({ number: 1, text: "line 1" });
+    expect(lines.at(-1)).toMatchObject({ number: 11_917, text: "line 11917" });
   });
 
   it("are found from the first to the last, with their own numbers", () => {
     expect(linesWith(linesOf(text), "LINE 17").map((line) => line.number)[0]).toBe(17);
-    expect(linesWith(linesOf(text), "line 11917")).toEqual([{ number: 11_917, text: "line 11917" }]);
+    expect(linesWith(linesOf(text), "line 11917").map((line) => line.number)).toEqual([11_917]);
     expect(linesWith(linesOf(text), "nowhere")).toEqual([]);
+  });
+
+  it("are found by their level, with the traceback that follows", () => {
+    const lines = linesOf("INFO app: x\nERROR app: y\nTraceback\nDEBUG app: z");
+    expect(linesFrom(lines, "error").map((line) => line.number)).toEqual([2, 3]);
+    expect(linesFrom(lines, null).length).toBe(4);
   });
 
   it("are none of an empty log", () => {

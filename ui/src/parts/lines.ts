@@ -1,17 +1,31 @@
+import { LEVELS, type Level, levelOf } from "./ansi";
+
 /** The lines of a log. */
 export interface Line {
   number: number;
+  /** Without the colours of terminals. */
   text: string;
+  /** As it was written. */
+  raw: string;
+  /** Its own level, or that of the line before: a traceback belongs to the line that announced it. */
+  level: Level | null;
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours of terminals begin with one
 const COLOURS = /\u001b\[[0-9;]*[A-Za-z]/g;
 
-/** All lines of a log, without the colours of terminals. */
+/** All lines of a log. */
 export function linesOf(text: string): Line[] {
   if (!text) return [];
-  const all = text.replace(COLOURS, "").replace(/\n$/, "").split("\n");
-  return all.map((line, place) => ({ number: place + 1, text: line }));
+  let level: Level | null = null;
+  return text
+    .replace(/\n$/, "")
+    .split("\n")
+    .map((raw, place) => {
+      const plain = raw.replace(COLOURS, "");
+      level = levelOf(plain) ?? level;
+      return { number: place + 1, text: plain, raw, level };
+    });
 }
 
 /** The lines that have a word, in capitals or not; all of them if there is no word. */
@@ -19,4 +33,11 @@ export function linesWith(lines: Line[], word: string): Line[] {
   if (!word) return lines;
   const wanted = word.toLowerCase();
   return lines.filter((line) => line.text.toLowerCase().includes(wanted));
+}
+
+/** The lines of a level or a higher one; all of them if there is no level. */
+export function linesFrom(lines: Line[], least: Level | null): Line[] {
+  if (least === null) return lines;
+  const place = LEVELS.indexOf(least);
+  return lines.filter((line) => line.level !== null && LEVELS.indexOf(line.level) >= place);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { between, full, relative, span } from "./time";
+import { between, full, relative, span, stretch } from "./time";
 
 describe("times in words", () => {
   it("names the two largest units", () => {
@@ -18,6 +18,11 @@ describe("times in words", () => {
     ["America/St_Johns", "24 Oct 2026, 23:00:00"],
   ])("knows the hour that comes twice, in %s", (zone, text) => {
     expect(full("2026-10-25T01:30:00Z", zone)).toBe(text);
+  });
+
+  it("names the day of a stretch of time once", () => {
+    expect(stretch("2026-11-18T14:00:00Z", "2026-11-18T15:30:00Z", "utc")).toBe("18 Nov 14:00 – 15:30");
+    expect(stretch("2026-11-17T22:00:00Z", "2026-11-18T06:00:00Z", "utc")).toBe("17 Nov 22:00 – 18 Nov 06:00");
   });
 
   it("has no duration without a start", () => {

@@ -1,5 +1,8 @@
 /** The one place that turns times into words. */
+
 import type { Zone } from "@/preferences";
+import { texts } from "@/texts";
+import { isDay } from "./days";
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
@@ -44,12 +47,27 @@ function day(time: Date, zone: string | undefined): string {
   return new Intl.DateTimeFormat("en-CA", zone ? { timeZone: zone } : {}).format(time);
 }
 
+/** "14:02:07" today, "03 Nov 14:02" on other days. */
+export function brief(iso: string, zone: Zone, now = new Date()): string {
+  const name = zoneName(zone);
+  if (day(new Date(iso), name) === day(now, name)) return clock(iso, zone, now);
+  return `${tick(iso, zone, true)} ${tick(iso, zone, false)}`;
+}
+
+/** "18 Nov 14:00 – 15:30", "17 Nov 22:00 – 18 Nov 06:00": from one time to another, without what both share. */
+export function stretch(from: string, until: string, zone: Zone): string {
+  const name = zoneName(zone);
+  const isOneDay = day(new Date(from), name) === day(new Date(until), name);
+  const whole = (iso: string) => `${tick(iso, zone, true)} ${tick(iso, zone, false)}`;
+  return `${whole(from)} – ${isOneDay ? tick(until, zone, false) : whole(until)}`;
+}
+
 /** "in 3 min 5 s", "2 h ago", "just now": what is to come is awaited, and so told more exactly. */
 export function relative(iso: string, now = Date.now()): string {
   const ms = new Date(iso).getTime() - now;
   const text = span(Math.max(1, Math.round(Math.abs(ms) / 1000)));
-  if (Math.abs(ms) < 1000) return "just now";
-  return ms > 0 ? `in ${text}` : `${text.split(" ").slice(0, 2).join(" ")} ago`;
+  if (Math.abs(ms) < 1000) return texts.parts.justNow;
+  return ms > 0 ? texts.parts.inTime(text) : texts.parts.ago(text.split(" ").slice(0, 2).join(" "));
 }
 
 /** "14:02", or "03 Nov" where days count: what stands under a chart. */
@@ -87,4 +105,17 @@ export function between(from: string | null, to: string | null, now = Date.now()
   if (!from) return "–";
   const end = to ? new Date(to).getTime() : now;
   return span(Math.max(0, end - new Date(from).getTime()) / 1000);
+}
+
+/** A moment as people type it: "2026-11-18 14:02", in the zone that is shown. */
+export function typed(time: number, zone: Zone): string {
+  const offset = zone === "utc" ? 0 : new Date(time).getTimezoneOffset() * 60_000;
+  return new Date(time - offset).toISOString().slice(0, 16).replace("T", " ");
+}
+
+/** The moment that was typed, or null if there is no such moment. */
+export function fromTyped(text: string, zone: Zone): Date | null {
+  const [, day = "", hour = "", minute = ""] = /^(\d{4}-\d{2}-\d{2})[ T](\d{1,2}):(\d{2})$/.exec(text.trim()) ?? [];
+  if (!isDay(day) || Number(hour) > 23 || Number(minute) > 59) return null;
+  return new Date(`${day}T${hour.padStart(2, "0")}:${minute}:00${zone === "utc" ? "Z" : ""}`);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { workerName } from "./worker";
+import { cpuText, memoryText, workerName } from "./worker";
 
 describe("the name of a worker", () => {
   const id = "w-0123456789abcdef";
@@ -11,5 +11,20 @@ describe("the name of a worker", () => {
 
   it("is its id for a key that is not told where it runs", () => {
     expect(workerName({ label: "", host: "", pid: 0, id })).toBe(id);
+  });
+});
+
+describe("what a worker uses", () => {
+  it("is told in units that people read", () => {
+    expect([memoryText({ memory: 88_080_384 }), cpuText({ cpu: 0.371 }), cpuText({ cpu: 12.5 })]).toEqual([
+      "84 MiB",
+      "37 %",
+      "1,250 %",
+    ]);
+  });
+
+  it("is a dash where it is not known, and not where it is nothing", () => {
+    expect([memoryText({ memory: null }), cpuText({ cpu: null })]).toEqual(["–", "–"]);
+    expect([memoryText({ memory: 0 }), cpuText({ cpu: 0 })]).toEqual(["0 B", "0 %"]);
   });
 });

@@ -1,4 +1,15 @@
 import type { WorkerBody } from "@/api/types";
+import { bytes } from "./bytes";
+
+/** The memory of a worker's processes; a dash where it is not known. */
+export function memoryText({ memory }: Pick<WorkerBody, "memory">): string {
+  return memory === null ? "–" : bytes(memory);
+}
+
+/** The processor time of a worker as a percentage of one core; a dash where it is not known. */
+export function cpuText({ cpu }: Pick<WorkerBody, "cpu">): string {
+  return cpu === null ? "–" : `${Math.round(cpu * 100).toLocaleString("en")} %`;
+}
 
 /** What a worker is called: its label, or where it runs; a key that is not told either has its id. */
 export function workerName({ label, host, pid, id }: Pick<WorkerBody, "label" | "host" | "pid" | "id">): string {

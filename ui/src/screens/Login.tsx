@@ -2,9 +2,11 @@ import { type FormEvent, useState } from "react";
 import { UI_PATH } from "@/api/place";
 import { signIn, wayTo } from "@/api/session";
 import type { ProviderBody } from "@/api/types";
+import { environment } from "@/environment";
 import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
 import { sentence } from "@/parts/States";
+import { texts } from "@/texts";
 import css from "./Login.module.css";
 
 interface Props {
@@ -31,7 +33,8 @@ export function Login({ providers, reason }: Props) {
     <main className={css.login}>
       <form className={css.form} onSubmit={(event) => void enter(event)}>
         <img src={`${UI_PATH}/icon.svg`} alt="" width="40" height="40" />
-        <h1>Drumline</h1>
+        <h1>{texts.pages.drumline}</h1>
+        {environment && <p className={css.or}>{environment.name}</p>}
         {reason && (
           <p className={css.reason} role="alert">
             {sentence(reason)}
@@ -39,14 +42,14 @@ export function Login({ providers, reason }: Props) {
         )}
         {providers.map((provider) => (
           <a key={provider.name} className={css.provider} href={wayTo(provider, page())}>
-            Sign in with {provider.label}
+            {texts.pages.signInWith(provider.label)}
           </a>
         ))}
-        {providers.length > 0 && <p className={css.or}>or</p>}
+        {providers.length > 0 && <p className={css.or}>{texts.pages.or}</p>}
         <Field
-          label="API key"
+          label={texts.pages.apiKey}
           problem={problem === null ? null : sentence(problem)}
-          hint={<>The server prints it at its first start, and keeps it in its data folder.</>}
+          hint={texts.pages.printedWhenTheServerFirst}
         >
           {(props) => (
             <input
@@ -60,11 +63,11 @@ export function Login({ providers, reason }: Props) {
           )}
         </Field>
         <label className={css.remember}>
-          <input type="checkbox" checked={remember} onChange={(event) => setRemember(event.target.checked)} /> Stay
-          signed in on this computer
+          <input type="checkbox" checked={remember} onChange={(event) => setRemember(event.target.checked)} />{" "}
+          {texts.pages.staySignedIn}
         </label>
         <Button type="submit" tone="primary" busy={isBusy} disabled={!key.trim()}>
-          Sign in
+          {texts.pages.signIn}
         </Button>
       </form>
     </main>

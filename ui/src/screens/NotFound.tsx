@@ -1,10 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import { Empty } from "@/parts/States";
+import { texts } from "@/texts";
 
 export function NotFound() {
   return (
-    <Empty title="There is no such page">
-      <Link to="/tasks">All tasks</Link>
+    <Empty title={texts.pages.pageNotFound}>
+      <Link to="/tasks">{texts.pages.allTasks}</Link>
     </Empty>
   );
 }

@@ -1,33 +1,35 @@
 import { Sheet } from "@/parts/Sheet";
 import { prefer, usePreferences } from "@/preferences";
+import { texts } from "@/texts";
 import css from "./Help.module.css";
 import { usePlaces } from "./places";
 
 const KEYS: [string, string][] = [
-  ["Ctrl K", "command menu"],
+  [texts.shell.ctrlK, texts.shell.commandMenu],
   ["/", "search"],
-  ["j  k", "next, previous row"],
-  ["o  Enter", "open the row"],
-  ["x  X", "select the row, all rows up to it"],
-  ["a", "all that match"],
+  ["j  k", texts.shell.nextPreviousRow],
+  [texts.shell.oEnter, texts.shell.openTheRow],
+  ["x  X", texts.shell.selectTheRowAllRows],
+  ["a", texts.shell.allThatMatch],
   ["r", "retry"],
   ["c", "cancel"],
-  ["y  Y", "copy id, copy link"],
-  [".", "pause, resume live changes"],
-  ["z", "time zone"],
+  ["y  Y", texts.shell.copyIdCopyLink],
+  ["[  ]", texts.shell.previousNextItemOfThe],
+  [".", texts.shell.pauseResumeLiveChanges],
+  ["z", texts.shell.timeZone],
   ["t", "theme"],
-  ["?", "this list"],
+  ["?", texts.shell.thisList],
 ];
 
 export function Help({ onClose }: { onClose: () => void }) {
   const { shortcuts } = usePreferences();
   const places = usePlaces();
   return (
-    <Sheet title="Keyboard" onClose={onClose}>
+    <Sheet title={texts.shell.keyboard} onClose={onClose}>
       <dl className={css.keys}>
         {[
           ...KEYS,
-          ...places.map((place): [string, string] => [`g ${place.key}`, `go to ${place.label.toLowerCase()}`]),
+          ...places.map((place): [string, string] => [`g ${place.key}`, texts.shell.goTo(place.label.toLowerCase())]),
         ].map(([key, meaning]) => (
           <div key={key}>
             <dt>
@@ -39,7 +41,7 @@ export function Help({ onClose }: { onClose: () => void }) {
       </dl>
       <label className={css.switch}>
         <input type="checkbox" checked={shortcuts} onChange={(event) => prefer({ shortcuts: event.target.checked })} />{" "}
-        Use single keys as shortcuts
+        {texts.shell.useSingleKeys}
       </label>
     </Sheet>
   );

@@ -3,6 +3,7 @@ import { live } from "@/api/live";
 import { useLiveness } from "@/api/queries";
 import { clock } from "@/parts/time";
 import { usePreferences } from "@/preferences";
+import { texts } from "@/texts";
 import css from "./LiveIndicator.module.css";
 
 /** Whether the page shows what is, and a way to pause it. */
@@ -15,16 +16,13 @@ export function LiveIndicator() {
     return () => clearInterval(timer);
   }, []);
   const words: Record<typeof state.kind, string> = {
-    connecting: "Connecting",
-    live: "Live",
-    polling: `Polling every ${state.kind === "polling" ? state.every : 5} s`,
-    paused: "Paused",
-    gone:
-      state.kind === "gone"
-        ? `Server not reachable since ${clock(new Date(state.since).toISOString(), zone)}, retrying`
-        : "",
+    connecting: texts.shell.connecting,
+    live: texts.shell.live,
+    polling: texts.shell.polling(state.kind === "polling" ? state.every : 5),
+    paused: texts.shell.paused,
+    gone: state.kind === "gone" ? texts.shell.notReachableSince(clock(new Date(state.since).toISOString(), zone)) : "",
   };
-  const title = state.kind === "paused" ? "Resume (.)" : "Pause (.)";
+  const title = state.kind === "paused" ? texts.shell.resume : texts.shell.pause;
   return (
     <button
       type="button"

@@ -3,8 +3,10 @@ import { isUnreachable } from "@/api/problem";
 import { readAgain, useLiveness, useMissing, useStale } from "@/api/queries";
 import { problemText } from "@/parts/act";
 import { Button } from "@/parts/Button";
+import { TextWith } from "@/parts/TextWith";
 import { Time } from "@/parts/Time";
 import { span } from "@/parts/time";
+import { texts } from "@/texts";
 import css from "./Outage.module.css";
 
 /** Says that what is shown is not what is: since when, how old it is by now, and why. */
@@ -14,15 +16,22 @@ export function Outage() {
   if (state.kind === "gone") {
     return (
       <Strip at={state.since}>
-        Server not reachable since <At time={state.since} />, retrying. What you see is <Age from={state.since} /> old.
+        <TextWith
+          text={texts.shell.whatYouSeeIsOld}
+          values={{ time: <At time={state.since} />, age: <Age from={state.since} /> }}
+        />
       </Strip>
     );
   }
   if (stale === null) return <Missing />;
   return (
     <Strip at={stale.since} onRetry={readAgain}>
-      {isUnreachable(stale.error) ? "" : "A part of this page could not be read again. "}
-      {problemText(stale.error)} What you see was read at <At time={stale.since} />, <Age from={stale.since} /> ago.
+      {isUnreachable(stale.error) ? "" : texts.shell.partOfThisPageCould}
+      {problemText(stale.error)}
+      <TextWith
+        text={texts.shell.whatYouSeeWasRead}
+        values={{ time: <At time={stale.since} />, age: <Age from={stale.since} /> }}
+      />
     </Strip>
   );
 }
@@ -32,11 +41,10 @@ function Missing() {
   const names = useMissing();
   if (names.length === 0) return null;
   return (
-    <section className={css.outage} aria-label="Incomplete">
+    <section className={css.outage} aria-label={texts.shell.incomplete}>
       <DatabaseZap size={16} aria-hidden="true" />
       <p>
-        {names.length === 1 ? "The shard" : "The shards"} {names.join(", ")} cannot be reached: lists and counts miss
-        what {names.length === 1 ? "it holds" : "they hold"}.
+        {names.length === 1 ? texts.shell.oneShardAway(names.join(", ")) : texts.shell.shardsAway(names.join(", "))}
       </p>
     </section>
   );
@@ -44,10 +52,10 @@ function Missing() {
 
 function Strip({ at, onRetry, children }: { at: number; onRetry?: () => void; children: React.ReactNode }) {
   return (
-    <section className={css.outage} aria-label="Out of date" data-since={at}>
+    <section className={css.outage} aria-label={texts.shell.outOfDate} data-since={at}>
       <CloudOff size={16} aria-hidden="true" />
       <p>{children}</p>
-      {onRetry && <Button onClick={onRetry}>Try again</Button>}
+      {onRetry && <Button onClick={onRetry}>{texts.shell.tryAgain}</Button>}
     </section>
   );
 }

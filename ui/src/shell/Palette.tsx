@@ -1,24 +1,21 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { Blocks, CalendarClock, GitFork, ListChecks, type LucideIcon, Rows3, Search, Wrench } from "lucide-react";
+import { Blocks, CalendarClock, GitFork, ListChecks, Rows3, Search, Wrench } from "lucide-react";
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
 import { call } from "@/api/client";
 import { live } from "@/api/live";
 import { useModal } from "@/parts/modal";
 import { currentPreferences, prefer } from "@/preferences";
 import { parseSearch, type TaskSearch } from "@/search";
+import { texts } from "@/texts";
 import css from "./Palette.module.css";
+import { type Act, useActsAnywhere, useActsHere } from "./paletteActs";
 import { type Place, usePlaces } from "./places";
 
-interface Entry {
-  id: string;
-  icon: LucideIcon;
-  text: string;
-  hint: string;
-  go: () => void;
-}
+type Entry = Act;
 
 const MOST = 40;
+const NONE: never[] = [];
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Everything by name: places, queues, types, schedules, jobs, and what can be switched. */
@@ -51,7 +48,7 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
     <dialog
       ref={dialog}
       className={css.palette}
-      aria-label="Command menu"
+      aria-label={texts.shell.commandMenuOther}
       onCancel={(event) => {
         event.preventDefault();
         onClose();
@@ -65,11 +62,11 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
         <Search size={16} aria-hidden="true" />
         <input
           role="combobox"
-          aria-label="Command menu"
+          aria-label={texts.shell.commandMenuOther}
           aria-expanded="true"
           aria-controls="palette-list"
           aria-activedescendant={current ? `palette-${current.id}` : undefined}
-          placeholder="A place, a queue, a task type, a job, an id …"
+          placeholder={texts.shell.searchPagesQueuesTaskTypes}
           value={text}
           spellCheck={false}
           autoComplete="off"
@@ -80,7 +77,7 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
         />
         <kbd>Esc</kbd>
       </div>
-      <div id="palette-list" role="listbox" aria-label="Commands" className={css.list}>
+      <div id="palette-list" role="listbox" aria-label={texts.shell.commands} className={css.list}>
         {entries.map((entry) => (
           <div
             key={entry.id}
@@ -97,7 +94,7 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
             <small>{entry.hint}</small>
           </div>
         ))}
-        {entries.length === 0 && <p>No matches.</p>}
+        {entries.length === 0 && <p>{texts.shell.noMatches}</p>}
       </div>
     </dialog>
   );
@@ -105,18 +102,19 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
 
 function useEntries(text: string, onHelp: () => void): Entry[] {
   const things = useThings();
+  const here = useActsHere();
   const navigate = useNavigate();
   const places = usePlaces();
   return useMemo(() => {
     const wanted = text.trim().toLowerCase();
     const words = wanted.split(/\s+/).filter(Boolean);
-    const entries = [...fixed(navigate, places, onHelp), ...things];
+    const entries = [...here, ...fixed(navigate, places, onHelp), ...things];
     const found = entries.filter((entry) => {
       const name = `${entry.text} ${entry.hint}`.toLowerCase();
       return words.every((word) => name.includes(word));
     });
     return [...typed(text.trim(), navigate), ...found].slice(0, MOST);
-  }, [text, things, navigate, places, onHelp]);
+  }, [text, things, here, navigate, places, onHelp]);
 }
 
 /** What the text itself may mean: an id, or a search. */
@@ -127,14 +125,14 @@ function typed(text: string, navigate: ReturnType<typeof useNavigate>): Entry[] 
       {
         id: "task",
         icon: ListChecks,
-        text: "Open this task",
+        text: texts.shell.openThisTask,
         hint: id,
         go: () => void navigate({ to: "/tasks/$id", params: { id } }),
       },
       {
         id: "job",
         icon: GitFork,
-        text: "Open this job",
+        text: texts.shell.openThisJob,
         hint: id,
         go: () => void navigate({ to: "/jobs/$id", params: { id } }),
       },
@@ -143,7 +141,13 @@ function typed(text: string, navigate: ReturnType<typeof useNavigate>): Entry[] 
   const { search, notes } = parseSearch(text);
   if (!text.includes(":") || notes.length > 0) return [];
   return [
-    { id: "search", icon: Search, text: "Search tasks", hint: text, go: () => void navigate({ to: "/tasks", search }) },
+    {
+      id: "search",
+      icon: Search,
+      text: texts.shell.searchTasks,
+      hint: text,
+      go: () => void navigate({ to: "/tasks", search }),
+    },
   ];
 }
 
@@ -152,14 +156,14 @@ function fixed(navigate: ReturnType<typeof useNavigate>, places: readonly Place[
     id,
     icon: ListChecks,
     text: words,
-    hint: "tasks",
+    hint: texts.shell.tasks,
     go: () => void navigate({ to: "/tasks", search }),
   });
   const act = (id: string, words: string, go: () => void): Entry => ({
     id,
     icon: Wrench,
     text: words,
-    hint: "command",
+    hint: texts.shell.command,
     go,
   });
   return [
@@ -170,16 +174,18 @@ function fixed(navigate: ReturnType<typeof useNavigate>, places: readonly Place[
       hint: `g ${one.key}`,
       go: () => void navigate({ to: one.to }),
     })),
-    tasks("failed", "Failed tasks", { status: "failed" }),
-    tasks("running", "Running tasks", { status: "processing" }),
-    act("pause", live.state.kind === "paused" ? "Resume live changes" : "Pause live changes", () => live.togglePause()),
-    act("zone", "Switch between UTC and local time", () =>
+    tasks("failed", texts.shell.failedTasks, { status: "failed" }),
+    tasks("running", texts.shell.runningTasks, { status: "processing" }),
+    act("pause", live.state.kind === "paused" ? texts.shell.resumeLiveChanges : texts.shell.pauseLiveChanges, () =>
+      live.togglePause(),
+    ),
+    act("zone", texts.shell.switchBetweenUtcAndLocal, () =>
       prefer({ zone: currentPreferences().zone === "utc" ? "local" : "utc" }),
     ),
-    act("light", "Theme: light", () => prefer({ theme: "light" })),
-    act("dark", "Theme: dark", () => prefer({ theme: "dark" })),
-    act("system", "Theme: as the system", () => prefer({ theme: "system" })),
-    act("help", "Keyboard shortcuts", onHelp),
+    act("light", texts.shell.themeLight, () => prefer({ theme: "light" })),
+    act("dark", texts.shell.themeDark, () => prefer({ theme: "dark" })),
+    act("system", texts.shell.themeAsTheSystem, () => prefer({ theme: "system" })),
+    act("help", texts.shell.keyboardShortcuts, onHelp),
   ];
 }
 
@@ -199,37 +205,39 @@ function useThings(): Entry[] {
     queryFn: () => call("GET /api/v1/jobs", { query: { limit: 50 } }),
     ...options,
   }).data;
+  const acts = useActsAnywhere(queues?.items ?? NONE, schedules?.items ?? NONE);
   return useMemo(
     () => [
       ...(queues?.items ?? []).map((queue, place) => ({
         id: `queue-${place}`,
         icon: Rows3,
         text: queue.name,
-        hint: "tasks of the queue",
+        hint: texts.shell.tasksOfTheQueue,
         go: () => void navigate({ to: "/tasks", search: { queue: queue.name } }),
       })),
       ...(types?.items ?? []).map((type, place) => ({
         id: `type-${place}`,
         icon: Blocks,
         text: type.name,
-        hint: "tasks of the type",
+        hint: texts.shell.tasksOfTheType,
         go: () => void navigate({ to: "/tasks", search: { name: type.name } }),
       })),
       ...(schedules?.items ?? []).map((schedule, place) => ({
         id: `schedule-${place}`,
         icon: CalendarClock,
         text: schedule.name,
-        hint: "schedule",
+        hint: texts.shell.schedule,
         go: () => void navigate({ to: "/schedules/$id", params: { id: schedule.id } }),
       })),
       ...(jobs?.items ?? []).map((job, place) => ({
         id: `job-${place}`,
         icon: GitFork,
         text: job.name,
-        hint: `job, ${job.status.toLowerCase()}`,
+        hint: texts.shell.jobValue(job.status.toLowerCase()),
         go: () => void navigate({ to: "/jobs/$id", params: { id: job.id } }),
       })),
+      ...acts, // last: who types a name and presses Enter goes there, and changes nothing
     ],
-    [queues, types, schedules, jobs, navigate],
+    [acts, queues, types, schedules, jobs, navigate],
   );
 }

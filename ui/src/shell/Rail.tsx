@@ -3,6 +3,8 @@ import { PanelLeftClose, PanelLeftOpen } from "lucide-react";
 import { UI_PATH } from "@/api/place";
 import { IconButton } from "@/parts/Button";
 import { prefer, usePreferences } from "@/preferences";
+import { texts } from "@/texts";
+import { AlertCount } from "./AlertCount";
 import { FailureCount } from "./FailureCount";
 import { GROUPS, usePlaces } from "./places";
 import css from "./Rail.module.css";
@@ -12,10 +14,10 @@ export function Rail() {
   const isNarrow = rail === "narrow";
   const places = usePlaces();
   return (
-    <nav className={css.rail} aria-label="Screens" data-narrow={isNarrow || undefined}>
+    <nav className={css.rail} aria-label={texts.shell.screens} data-narrow={isNarrow || undefined}>
       <div className={css.brand}>
         <img src={`${UI_PATH}/icon.svg`} alt="" width="24" height="24" />
-        <span>Drumline</span>
+        <span>{texts.shell.drumline}</span>
       </div>
       <div className={css.groups}>
         {GROUPS.map((group) => {
@@ -36,6 +38,7 @@ export function Rail() {
                       <span>{place.label}</span>
                     </Link>
                     {place.to === "/failures" && <FailureCount />}
+                    {place.to === "/alerts" && <AlertCount />}
                   </li>
                 ))}
               </ul>
@@ -46,7 +49,7 @@ export function Rail() {
       <IconButton
         className={css.fold ?? ""}
         icon={isNarrow ? PanelLeftOpen : PanelLeftClose}
-        label={isNarrow ? "Expand menu" : "Collapse menu"}
+        label={isNarrow ? texts.shell.expandMenu : texts.shell.collapseMenu}
         onClick={() => prefer({ rail: isNarrow ? "wide" : "narrow" })}
       />
     </nav>

@@ -5,6 +5,7 @@ import { currentStanding, onStandingChange } from "@/api/session";
 import { Loading } from "@/parts/States";
 import { usePreferences } from "@/preferences";
 import { Login } from "@/screens/Login";
+import { texts } from "@/texts";
 import { Help } from "./Help";
 import { Outage } from "./Outage";
 import { PLACES } from "./places";
@@ -31,14 +32,14 @@ export function Shell() {
   useEffect(() => setMenuOpen(false), [path]);
   // Until a screen has loaded and tells its own name, the window has the name of the place.
   useLayoutEffect(() => {
-    document.title = `${PLACES.find((place) => path.includes(place.to))?.label ?? "Sign in"} · Drumline`;
+    document.title = `${PLACES.find((place) => path.includes(place.to))?.label ?? texts.shell.signIn} · Drumline`;
   }, [path]);
   if (standing.kind === "asking") return null;
   if (standing.kind === "out") return <Login providers={standing.providers} reason={standing.problem} />;
   return (
     <div className={css.shell} data-rail={rail} data-menu={isMenuOpen || undefined}>
       <button type="button" className={css.skip} onClick={() => main.current?.focus()}>
-        Skip to content
+        {texts.shell.skipToContent}
       </button>
       <Rail />
       <div className={css.stage}>

@@ -1,17 +1,19 @@
 import { CircleQuestionMark, Clock, Command, Menu, Monitor, Moon, Sun } from "lucide-react";
 import { useMe } from "@/api/me";
+import { environment } from "@/environment";
 import { IconButton } from "@/parts/Button";
 import { localZone } from "@/parts/time";
 import { prefer, type Theme, usePreferences } from "@/preferences";
+import { texts } from "@/texts";
 import { LiveIndicator } from "./LiveIndicator";
 import { SearchBox } from "./SearchBox";
 import css from "./TopBar.module.css";
 import { UserMenu } from "./UserMenu";
 
 const THEMES: Record<Theme, [typeof Sun, Theme, string]> = {
-  system: [Monitor, "light", "Theme: system"],
-  light: [Sun, "dark", "Theme: light"],
-  dark: [Moon, "system", "Theme: dark"],
+  system: [Monitor, "light", texts.shell.themeSystem],
+  light: [Sun, "dark", texts.shell.themeLight],
+  dark: [Moon, "system", texts.shell.themeDark],
 };
 
 interface Props {
@@ -26,12 +28,23 @@ export function TopBar({ onHelp, onPalette, onMenu, isMenuOpen }: Props) {
   const me = useMe();
   const [ThemeIcon, next, label] = THEMES[theme];
   return (
-    <header className={css.bar}>
-      <IconButton className={css.menu ?? ""} icon={Menu} label="Menu" aria-expanded={isMenuOpen} onClick={onMenu} />
+    <header className={css.bar} data-environment={environment?.colour}>
+      <IconButton
+        className={css.menu ?? ""}
+        icon={Menu}
+        label={texts.shell.menu}
+        aria-expanded={isMenuOpen}
+        onClick={onMenu}
+      />
       <SearchBox />
       <div className={css.tools}>
+        {environment && (
+          <span className={css.environment} title={texts.shell.environmentName(environment.name)}>
+            {environment.name}
+          </span>
+        )}
         {me && me.tenant !== "*" && (
-          <span className={css.tenant} title={`What you see is of the tenant ${me.tenant}`}>
+          <span className={css.tenant} title={texts.shell.showingTenantTenant(me.tenant)}>
             {me.tenant}
           </span>
         )}
@@ -39,18 +52,23 @@ export function TopBar({ onHelp, onPalette, onMenu, isMenuOpen }: Props) {
         <button
           type="button"
           className={css.zone}
-          title="Switch the time zone (z)"
+          title={texts.shell.switchTheTimeZoneZ}
           onClick={() => prefer({ zone: zone === "utc" ? "local" : "utc" })}
         >
           <Clock size={14} aria-hidden="true" />
-          <span>{zone === "utc" ? "UTC" : localZone()}</span>
+          <span>{zone === "utc" ? texts.shell.utc : localZone()}</span>
         </button>
-        <IconButton className={css.wide ?? ""} icon={Command} label="Command menu (Ctrl K)" onClick={onPalette} />
+        <IconButton
+          className={css.wide ?? ""}
+          icon={Command}
+          label={texts.shell.commandMenuCtrlK}
+          onClick={onPalette}
+        />
         <IconButton icon={ThemeIcon} label={label} onClick={() => prefer({ theme: next })} />
         <IconButton
           className={css.wide ?? ""}
           icon={CircleQuestionMark}
-          label="Keyboard shortcuts (?)"
+          label={texts.shell.keyboardShortcutsOther}
           onClick={onHelp}
         />
         <UserMenu />

@@ -4,6 +4,7 @@ import { currentStanding, onStandingChange, signOut } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { sentence } from "@/parts/States";
 import { say } from "@/parts/toasts";
+import { texts } from "@/texts";
 import css from "./UserMenu.module.css";
 
 /** Who is signed in, as what, and the way out. */
@@ -38,25 +39,25 @@ export function UserMenu() {
         type="button"
         className={css.name}
         aria-expanded={isOpen}
-        aria-label={`Signed in as ${name}`}
-        title={`Signed in as ${name}`}
+        aria-label={texts.shell.signedInAsName(name)}
+        title={texts.shell.signedInAsName(name)}
         onClick={() => setOpen(!isOpen)}
       >
         <CircleUserRound size={16} aria-hidden="true" />
         <span>{name}</span>
       </button>
       {isOpen && (
-        <section className={css.menu} aria-label="Signed in">
+        <section className={css.menu} aria-label={texts.shell.signedIn}>
           <strong>{name}</strong>
           <p>
-            {role} of {tenant === "*" ? "the whole installation" : tenant}
-            {provider ? `, by ${provider}` : ", by key"}
+            {texts.shell.roleOf(role, tenant === "*" ? texts.shell.theWholeInstallation : tenant)}
+            {provider ? texts.shell.byProvider(provider) : texts.shell.byKey}
           </p>
           <Button icon={LogOut} onClick={() => void leave(false)}>
-            Sign out
+            {texts.shell.signOut}
           </Button>
           <Button tone="quiet" onClick={() => void leave(true)}>
-            Sign out everywhere
+            {texts.shell.signOutEverywhere}
           </Button>
         </section>
       )}

@@ -1,6 +1,8 @@
 import {
   Bell,
+  BellRing,
   Blocks,
+  Building2,
   CalendarClock,
   CircleX,
   Database,
@@ -15,12 +17,14 @@ import {
   ScrollText,
   Server,
   Settings,
+  TextSearch,
 } from "lucide-react";
 import { useMemo } from "react";
 import { useMe } from "@/api/me";
 import type { MeBody, Permission } from "@/api/types";
+import { texts } from "@/texts";
 
-export const GROUPS = ["Work", "Run", "Admin"] as const;
+export const GROUPS = [texts.shell.work, texts.common.run, texts.shell.admin] as const;
 
 export interface Place {
   group: (typeof GROUPS)[number];
@@ -35,21 +39,87 @@ export interface Place {
 
 /** Where one can go. */
 export const PLACES: readonly Place[] = [
-  { group: "Work", to: "/overview", label: "Overview", icon: Gauge, key: "o", needs: "queues:read" },
-  { group: "Work", to: "/tasks", label: "Tasks", icon: ListChecks, key: "t", needs: "tasks:read" },
-  { group: "Work", to: "/failures", label: "Failures", icon: CircleX, key: "f", needs: "tasks:read" },
-  { group: "Work", to: "/jobs", label: "Jobs", icon: GitFork, key: "j", needs: "tasks:read" },
-  { group: "Work", to: "/schedules", label: "Schedules", icon: CalendarClock, key: "s", needs: "schedules:read" },
-  { group: "Work", to: "/bulk", label: "Bulk operations", icon: Layers, key: "b", needs: "tasks:read" },
-  { group: "Run", to: "/queues", label: "Queues", icon: Rows3, key: "q", needs: "queues:read" },
-  { group: "Run", to: "/workers", label: "Workers", icon: Server, key: "w", needs: "workers:read" },
-  { group: "Run", to: "/types", label: "Task types", icon: Blocks, key: "y", needs: "workers:read" },
-  { group: "Run", to: "/shards", label: "Shards", icon: Database, key: "d", needs: "shards:read" },
-  { group: "Admin", to: "/notifications", label: "Notifications", icon: Bell, key: "n", needs: "subscriptions:read" },
-  { group: "Admin", to: "/audit", label: "Audit", icon: ScrollText, key: "a", needs: "audit:read" },
-  { group: "Admin", to: "/keys", label: "Keys", icon: KeyRound, key: "k", needs: "keys:manage" },
-  { group: "Admin", to: "/secrets", label: "Secrets", icon: LockKeyhole, key: "x", needs: "secrets:read" },
-  { group: "Admin", to: "/settings", label: "Settings", icon: Settings, key: "e" },
+  {
+    group: texts.shell.work,
+    to: "/overview",
+    label: texts.shell.overview,
+    icon: Gauge,
+    key: "o",
+    needs: "queues:read",
+  },
+  { group: texts.shell.work, to: "/tasks", label: texts.common.tasks, icon: ListChecks, key: "t", needs: "tasks:read" },
+  { group: texts.shell.work, to: "/logs", label: texts.common.logs, icon: TextSearch, key: "r", needs: "tasks:read" },
+  {
+    group: texts.shell.work,
+    to: "/failures",
+    label: texts.shell.failures,
+    icon: CircleX,
+    key: "f",
+    needs: "tasks:read",
+  },
+  { group: texts.shell.work, to: "/alerts", label: texts.shell.alerts, icon: BellRing, key: "l", needs: "alerts:read" },
+  { group: texts.shell.work, to: "/jobs", label: texts.common.jobs, icon: GitFork, key: "j", needs: "tasks:read" },
+  {
+    group: texts.shell.work,
+    to: "/schedules",
+    label: texts.common.schedules,
+    icon: CalendarClock,
+    key: "s",
+    needs: "schedules:read",
+  },
+  {
+    group: texts.shell.work,
+    to: "/bulk",
+    label: texts.shell.bulkOperations,
+    icon: Layers,
+    key: "b",
+    needs: "tasks:read",
+  },
+  { group: texts.common.run, to: "/queues", label: texts.common.queues, icon: Rows3, key: "q", needs: "queues:read" },
+  {
+    group: texts.common.run,
+    to: "/workers",
+    label: texts.common.workers,
+    icon: Server,
+    key: "w",
+    needs: "workers:read",
+  },
+  {
+    group: texts.common.run,
+    to: "/types",
+    label: texts.common.taskTypes,
+    icon: Blocks,
+    key: "y",
+    needs: "workers:read",
+  },
+  { group: texts.common.run, to: "/shards", label: texts.shell.shards, icon: Database, key: "d", needs: "shards:read" },
+  {
+    group: texts.shell.admin,
+    to: "/notifications",
+    label: texts.shell.notifications,
+    icon: Bell,
+    key: "n",
+    needs: "subscriptions:read",
+  },
+  { group: texts.shell.admin, to: "/audit", label: texts.shell.audit, icon: ScrollText, key: "a", needs: "audit:read" },
+  {
+    group: texts.shell.admin,
+    to: "/tenants",
+    label: texts.shell.tenants,
+    icon: Building2,
+    key: "m",
+    needs: "tenants:read",
+  },
+  { group: texts.shell.admin, to: "/keys", label: texts.common.keys, icon: KeyRound, key: "k", needs: "keys:manage" },
+  {
+    group: texts.shell.admin,
+    to: "/secrets",
+    label: texts.shell.secrets,
+    icon: LockKeyhole,
+    key: "x",
+    needs: "secrets:read",
+  },
+  { group: texts.shell.admin, to: "/settings", label: texts.shell.settings, icon: Settings, key: "e" },
 ];
 
 /** Where a key may go; everywhere until it is known whose it is. */

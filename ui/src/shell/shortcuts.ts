@@ -1,8 +1,10 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { live } from "@/api/live";
+import type { MeBody } from "@/api/types";
 import { currentPreferences, prefer } from "@/preferences";
-import { PLACES } from "./places";
+import { placesFor } from "./places";
 
 /** What a screen can be asked to do by one key. */
 export type Shortcut =
@@ -16,7 +18,9 @@ export type Shortcut =
   | "retry"
   | "cancel"
   | "copyId"
-  | "copyLink";
+  | "copyLink"
+  | "previous"
+  | "next";
 
 export const KEYS: Record<string, Shortcut> = {
   "/": "search",
@@ -31,6 +35,8 @@ export const KEYS: Record<string, Shortcut> = {
   c: "cancel",
   y: "copyId",
   Y: "copyLink",
+  "[": "previous",
+  "]": "next",
 };
 
 const listeners = new Map<Shortcut, Set<() => void>>();
@@ -43,6 +49,11 @@ export function onShortcut(shortcut: Shortcut, act: () => void): () => void {
   return () => acts.delete(act);
 }
 
+/** Do what a key would do on this page. */
+export function doShortcut(shortcut: Shortcut): void {
+  for (const act of listeners.get(shortcut) ?? []) act();
+}
+
 export function useShortcut(shortcut: Shortcut, act: () => void): void {
   useEffect(() => onShortcut(shortcut, act), [shortcut, act]);
 }
@@ -50,6 +61,7 @@ export function useShortcut(shortcut: Shortcut, act: () => void): void {
 /** The keys that work everywhere. They never fire while somebody types, and can be turned off. */
 export function useShortcuts({ help, palette }: { help: () => void; palette: () => void }): void {
   const navigate = useNavigate();
+  const client = useQueryClient();
   useEffect(() => {
     let isGoing = false;
     function onKey(event: KeyboardEvent) {
@@ -61,7 +73,8 @@ export function useShortcuts({ help, palette }: { help: () => void; palette: () 
       if (!currentPreferences().shortcuts || event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return;
       if (isGoing) {
         isGoing = false;
-        const place = PLACES.find((one) => one.key === event.key);
+        // Nobody is asked here whose key it is: this runs before anybody has signed in, too.
+        const place = placesFor(client.getQueryData<MeBody>(["me"])).find((one) => one.key === event.key);
         if (place) void navigate({ to: place.to });
         return;
       }
@@ -86,7 +99,7 @@ export function useShortcuts({ help, palette }: { help: () => void; palette: () 
     };
     window.addEventListener("keydown", onKey);
     return () => window.removeEventListener("keydown", onKey);
-  }, [navigate, help, palette]);
+  }, [navigate, client, help, palette]);
 }
 
 /** Whether nothing that answers to a key by itself has the focus. */

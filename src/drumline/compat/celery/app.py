@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, contextmanager
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Final, Self, overload
+from typing import Any, Final, NoReturn, Self, overload
 
 from drumline.compat.celery import signals
 from drumline.compat.celery.beat import BeatSchedules
@@ -268,6 +268,20 @@ class Control:
     def terminate(self, task_id: str | Iterable[str], **_: Any) -> None:
         """Stop tasks."""
         self.revoke(task_id, terminate=True)
+
+    def inspect(self, *_: Any, **__: Any) -> NoReturn:
+        """Raise: workers are not asked one by one."""
+        raise NotImplementedError(
+            "control.inspect has no counterpart: use `drumline workers list`, the web interface or the HTTP API"
+        )
+
+    def broadcast(self, *_: Any, **__: Any) -> NoReturn:
+        """Raise: workers take no commands."""
+        raise NotImplementedError("workers take no commands: use the settings, or `drumline workers drain`")
+
+    def purge(self, *_: Any, **__: Any) -> NoReturn:
+        """Raise: tasks are cancelled, and stay visible."""
+        raise NotImplementedError("control.purge has no counterpart: cancel tasks with `drumline bulk`")
 
 
 @overload

@@ -4,10 +4,11 @@ import traceback
 from typing import Any
 
 from drumline.compat.celery import signals, states
-from drumline.compat.celery.canvas import Signature, as_list, chain, chord, group, signature
+from drumline.compat.celery.canvas import chain, chord, group
 from drumline.compat.celery.exceptions import Ignore, Replaced, Retry
 from drumline.compat.celery.request import Request, current_request, running
 from drumline.compat.celery.result import EagerResult, GroupResult
+from drumline.compat.celery.signature import Signature, as_list, signature
 from drumline.compat.celery.state import new_id
 from drumline.compat.celery.wire import from_wire, to_wire
 

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from drumline.compat.celery.canvas import Signature, as_list, chain, chord, group, signature
+from drumline.compat.celery.canvas import chain, chord, group
 from drumline.compat.celery.envelope import envelope
 from drumline.compat.celery.options import drumline_options, merged_options
 from drumline.compat.celery.result import AsyncResult, GroupResult
+from drumline.compat.celery.signature import Signature, as_list, signature
 from drumline.compat.celery.state import new_id
 from drumline.core.names import LONGEST_NAME
 from drumline.sdk.node import Node

@@ -53,7 +53,8 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 Rule = tuple[Verdict, str]
-_SAME: Final = (Verdict.WORKS, "import it from drumline.compat.celery")
+_COMPAT: Final = "drumline.compat."
+_SAME: Final = (Verdict.WORKS, f"import it from {_COMPAT}celery")
 
 MODULES: Final[dict[str, Rule]] = {
     "celery": _SAME,
@@ -63,7 +64,7 @@ MODULES: Final[dict[str, Rule]] = {
     "celery.schedules": _SAME,
     "celery.signals": _SAME,
     "celery.states": _SAME,
-    "celery.utils.log": (Verdict.DIFFERS, "use logging.getLogger: workers keep what tasks log"),
+    "celery.utils.log": _SAME,
     "celery.app.task": (Verdict.DIFFERS, "import Task from drumline.compat.celery"),
     "celery.contrib": (Verdict.MISSING, "Drumline has no counterpart"),
     "celery.bootsteps": (Verdict.MISSING, "workers have no steps of their own: use the lifespan of an app"),
@@ -181,7 +182,9 @@ def _rule_of_module(module: str) -> Rule | None:
     parts = module.split(".")
     for end in range(len(parts), 0, -1):
         if (rule := MODULES.get(".".join(parts[:end]))) is not None:
-            return (Verdict.MISSING, "the inside of Celery has no counterpart") if _is_inside(module, end) else rule
+            if _is_inside(module, end):
+                return Verdict.MISSING, "the inside of Celery has no counterpart"
+            return (Verdict.WORKS, f"import it from {_COMPAT}{module}") if rule is _SAME else rule
     return None
 
 
@@ -198,6 +201,8 @@ def _rule_of_name(module: str, name: str, rule: Rule) -> Rule:
 
 def _uses(node: ast.AST, file: str, *, has_celery: bool) -> Iterator[Finding]:
     match node:
+        case ast.Attribute(value=ast.Attribute(attr="control"), attr=name) if name in ATTRIBUTES:
+            yield _finding(file, node.lineno, f".control.{name}", ATTRIBUTES[name])
         case ast.Attribute(attr=("delay" | "apply_async") as name):
             yield _finding(file, node.lineno, f".{name}", ATTRIBUTES[name])
         case ast.Attribute(attr=name) if has_celery and name in ATTRIBUTES:

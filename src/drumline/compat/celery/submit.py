@@ -5,12 +5,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from drumline.compat.celery import signals
-from drumline.compat.celery.canvas import Canvas, Signature, as_list, chain, chord, group
+from drumline.compat.celery.canvas import Canvas, chain, chord, group
 from drumline.compat.celery.eager import run_eagerly
 from drumline.compat.celery.envelope import envelope
 from drumline.compat.celery.graph import GraphBuilder, Inherited
 from drumline.compat.celery.options import drumline_options, merged_options
 from drumline.compat.celery.result import AsyncResult, GroupResult
+from drumline.compat.celery.signature import Signature, as_list
 from drumline.compat.celery.state import new_id
 from drumline.core.errors import Unavailable
 

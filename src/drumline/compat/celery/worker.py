@@ -10,10 +10,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 from drumline.compat.celery import signals, states
+from drumline.compat.celery.async_result import NO_REASON, AsyncResult, replacements
 from drumline.compat.celery.errors import exception_of
 from drumline.compat.celery.exceptions import Ignore, Reject, Replaced, Retry, UpstreamFailed
 from drumline.compat.celery.request import Request, running
-from drumline.compat.celery.result import NO_REASON, AsyncResult, replacements
 from drumline.compat.celery.wire import REPLACED, TYPE, from_wire, to_wire
 from drumline.core.state import Status, is_ended
 from drumline.sdk.context import Context, inject

@@ -24,7 +24,9 @@ from drumline.contrib.django.framework import (
     task_enqueued,
 )
 from drumline.contrib.django.running import function_of
+from drumline.core.clock import Instant, to_datetime
 from drumline.core.errors import DrumlineError, Invalid, NotFound
+from drumline.core.ids import made_at
 from drumline.core.names import check_name
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Status
@@ -66,6 +68,8 @@ _APPS: Final[dict[tuple[str | None, ...], Drumline[Any]]] = {}
 """The apps of this process, by alias and by where they submit to."""
 _LOCK: Final = Lock()
 _CANCELLED: Final = "drumline.sdk.errors.TaskCancelled"
+_EXITS: Final = frozenset({"SystemExit", "KeyboardInterrupt"})
+"""What a function may raise though it is no `Exception`."""
 
 
 class DrumlineBackend(BaseTaskBackend):  # type: ignore[misc]  # the framework is found when this is imported
@@ -97,12 +101,17 @@ class DrumlineBackend(BaseTaskBackend):  # type: ignore[misc]  # the framework i
     @cached_property
     def app(self) -> Drumline[Any]:
         """The app that tasks are submitted through; Django makes a backend for each thread, and all share one."""
-        given = {name: self.options.get(name) for name in ("url", "api_key", "data")}
+        given = self.app_options
         key = (self.alias, *(None if value is None else str(value) for value in given.values()))
         with _LOCK:
             if key not in _APPS:
                 _APPS[key] = Drumline(f"django.{self.alias}", **given)
             return _APPS[key]
+
+    @property
+    def app_options(self) -> dict[str, Any]:
+        """Which installation the app submits to."""
+        return {name: self.options.get(name) for name in ("url", "api_key", "data")}
 
     @property
     def interface(self) -> str | None:
@@ -159,7 +168,7 @@ class DrumlineBackend(BaseTaskBackend):  # type: ignore[misc]  # the framework i
         payload = {"args": result.args, "kwargs": result.kwargs}
         handle = self.app.submit_task(task.module_path, payload, **options)
         object.__setattr__(result, "id", str(handle.id))
-        object.__setattr__(result, "enqueued_at", timezone.now())
+        object.__setattr__(result, "enqueued_at", _enqueued_at(handle.id))
         task_enqueued.send(type(self), task_result=result)
 
     # -- look
@@ -188,7 +197,7 @@ class DrumlineBackend(BaseTaskBackend):  # type: ignore[misc]  # the framework i
         status = _STATUS[info.status]
         result = TaskResult(
             task=task.using(priority=info.priority, queue_name=info.queue), id=str(info.id), status=status,
-            enqueued_at=info.created_at, started_at=info.started_at, finished_at=info.finished_at,
+            enqueued_at=_enqueued_at(info.id), started_at=info.started_at, finished_at=info.finished_at,
             last_attempted_at=info.started_at, args=call.get("args", []), kwargs=call.get("kwargs", {}),
             backend=self.alias, errors=_errors(info), worker_ids=[str(info.worker or "drumline")] * info.attempt,
         )  # fmt: skip
@@ -211,6 +220,11 @@ def _aware(moment: datetime) -> datetime:
     return timezone.make_aware(moment) if timezone.is_naive(moment) else moment
 
 
+def _enqueued_at(id: str) -> datetime:
+    """Return the moment that an id tells, which is the same before and after a result is refreshed."""
+    return to_datetime(Instant(made_at(id)))
+
+
 def _errors(info: TaskInfo) -> list[Any]:
     """Return the error of the last attempt; Drumline keeps those before it as attempts."""
     if info.status is Status.CANCELLED or (info.status is Status.SKIPPED and info.error is None):
@@ -222,5 +236,7 @@ def _errors(info: TaskInfo) -> list[Any]:
 
 def _path_of(error: ErrorInfo) -> str:
     """Return the path of the class of a remote error; of one that cannot be found, that of `TaskFailed`."""
+    if error.kind in _EXITS:
+        return f"builtins.{error.kind}"
     found = import_module("drumline.compat.celery.errors").class_of(error)
     return "drumline.sdk.errors.TaskFailed" if found is None else f"{found.__module__}.{found.__qualname__}"

@@ -16,6 +16,9 @@ TaskContext: Final[Any] = _base.TaskContext
 TaskError: Final[Any] = _base.TaskError
 TaskResult: Final[Any] = _base.TaskResult
 TaskResultStatus: Final[Any] = _base.TaskResultStatus
+normalize_json: Final[Any] = import_module(
+    "django.utils.json" if NAME == "django.tasks" else f"{NAME}.utils"
+).normalize_json
 task_enqueued: Final[Any] = _signals.task_enqueued
 task_started: Final[Any] = _signals.task_started
 task_finished: Final[Any] = _signals.task_finished

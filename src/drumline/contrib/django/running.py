@@ -13,6 +13,7 @@ from drumline.contrib.django.framework import (
     TaskError,
     TaskResult,
     TaskResultStatus,
+    normalize_json,
     task_finished,
     task_started,
 )
@@ -32,7 +33,7 @@ def _function(backend: Any, task: Any) -> Callable[..., Any]:
         close_old_connections()
         result = _started(backend, task, args, kwargs, ctx)
         try:
-            value = task.func(*_arguments(task, result), **kwargs)
+            value = normalize_json(task.func(*_arguments(task, result), **kwargs))
         except BaseException as error:
             _failed(backend, result, error)
             raise
@@ -48,7 +49,7 @@ def _async_function(backend: Any, task: Any) -> Callable[..., Any]:
     async def run(args: list[Any], kwargs: dict[str, Any], *, ctx: Context[Any] = inject()) -> Any:
         result = await sync_to_async(_started)(backend, task, args, kwargs, ctx)
         try:
-            value = await task.func(*_arguments(task, result), **kwargs)
+            value = normalize_json(await task.func(*_arguments(task, result), **kwargs))
         except Exception as error:
             await sync_to_async(_failed)(backend, result, error)
             raise

@@ -15,6 +15,7 @@ from drumline.ports.dead_letters import (
     GroupOrder,
     Mark,
     PayloadEdit,
+    Trend,
 )
 from drumline.shards.asking import is_not_found
 from drumline.shards.parts.merging import Part, merged
@@ -70,6 +71,19 @@ class DeadLetters(Part):
         mark = None if before is None else (before.value, before.fingerprint)
         return [group for group in ranked if mark is None or place(group) < mark][:limit]
 
+    async def group_trends(
+        self, fingerprints: Sequence[str], trend: Trend, *, tenant: str | None = None
+    ) -> dict[str, list[int]]:
+        """Return for each group how many of its dead letters are of each stretch of time, the earliest first."""
+        trends: dict[str, list[int]] = {}
+        for found in await self._router.each(
+            lambda store: store.dead_letters.group_trends(fingerprints, trend, tenant=tenant)
+        ):
+            for fingerprint, counts in found.items():
+                known = trends.get(fingerprint, [0] * trend.count)
+                trends[fingerprint] = [min(trend.most, sum(pair)) for pair in zip(known, counts, strict=True)]
+        return trends
+
     async def discard(
         self, tasks: Sequence[TaskId], *, tenant: str | None = None
     ) -> list[Changed | NotFound | Conflict]:
@@ -100,4 +114,5 @@ def _together(one: DeadLetterGroup, other: DeadLetterGroup) -> DeadLetterGroup:
         last_at=max(one.last_at, other.last_at),
         names=tuple(sorted({*one.names, *other.names})),
         queues=tuple(sorted({*one.queues, *other.queues})),
+        example=max((one, other), key=lambda group: group.last_at).example or one.example or other.example,
     )

@@ -5,6 +5,7 @@ look at all of them: positions are joined (`shards.positions`).
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import chain
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -13,7 +14,7 @@ from drumline.core.clock import Instant
 from drumline.core.ids import JobId
 from drumline.core.state import State
 from drumline.ports.notifications import EndedTask, Interest, Picked, PickRange
-from drumline.ports.outbox import CursorView, EventLog, EventPage, LogSpan
+from drumline.ports.outbox import CursorView, EventLog, EventPage, LogSpan, WrittenPage
 from drumline.shards.parts.merging import Part, earliest
 from drumline.shards.positions import joined, position_in
 
@@ -32,6 +33,19 @@ class Events(Part):
         pages = await self._all(lambda log, place: log.read_events(after=position_in(after, place), limit=limit))
         return EventPage(
             tuple(event for page in pages for event in page.events),
+            joined(page.position for page in pages),
+            any(page.is_full for page in pages),
+        )
+
+    async def read_written(self, *, after: int, limit: int, source: str) -> WrittenPage:
+        """Return what `read_events` returns, as JSON of the CloudEvents that `source` publishes."""
+        pages = await self._all(
+            lambda log, place: log.read_written(after=position_in(after, place), limit=limit, source=source)
+        )
+        return WrittenPage(
+            list(chain.from_iterable(page.subjects for page in pages)),
+            list(chain.from_iterable(page.values for page in pages)),
+            list(chain.from_iterable(page.failed for page in pages)),
             joined(page.position for page in pages),
             any(page.is_full for page in pages),
         )

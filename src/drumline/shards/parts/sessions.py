@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from drumline.core.errors import NotFound, Unavailable
+from drumline.core.errors import Conflict, NotFound, Unavailable
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
 from drumline.engine.incomplete import noting_missing
 from drumline.ports.hint import NO_EFFECTS
-from drumline.ports.sessions import Reaped
+from drumline.ports.sessions import Left, Reaped
 from drumline.ports.store import Store
 from drumline.shards.asking import Member
 from drumline.shards.parts.merging import Part
@@ -81,15 +81,56 @@ class Sessions(Part):
         if None not in answers:
             raise next((each for each in answers if isinstance(each, Unavailable)), answers[0] or NotFound(""))
 
+    async def undrain_session(self, session: SessionId) -> None:
+        """Let a worker that was asked to drain go on.
+
+        Every shard has to be reached: one that still asks it to drain would be followed. Raises `Conflict` if it has
+        left, and `NotFound` if no shard has it open.
+        """
+
+        async def undrain(store: Store) -> Conflict | NotFound | Unavailable | None:
+            try:
+                await store.sessions.undrain_session(session)
+            except (Conflict, NotFound, Unavailable) as error:
+                return error
+            return None
+
+        answers = await self._router.all(undrain)
+        for kind in (Conflict, Unavailable) if None in answers else (Conflict, Unavailable, NotFound):
+            for answer in answers:
+                if isinstance(answer, kind):
+                    raise answer
+
+    async def leave_session(self, session: SessionId) -> Left:
+        """Close a session that was asked to drain, unless that was undone: it leaves while one shard asks it to."""
+        found: list[Left] = []
+        away: Unavailable | None = None
+        for member in self._router.shards:
+            try:
+                found.append(await member.store.sessions.leave_session(session))
+            except Unavailable as error:
+                self._router.members.note_away(member.name)
+                away = error
+            if Left.CLOSED in found:
+                await self.close_session(session)
+                return Left.CLOSED
+        if away is not None and not found:
+            raise away
+        return Left.KEPT if Left.KEPT in found else Left.NOT_OPEN
+
     async def close_session(self, session: SessionId) -> None:
         """Note that a worker has left in order; a shard that cannot be reached finds its session silent."""
         await self._router.all(lambda store: store.sessions.close_session(session))
 
-    async def sessions(self, *, closed: bool = False, tenant: str | None = None) -> list[SessionView]:
+    async def sessions(
+        self, *, closed: bool = False, tenant: str | None = None, only: SessionId | None = None
+    ) -> list[SessionView]:
         """Return the open sessions, and with `closed` those that ended lately too; of a tenant, those that serve it."""
         known: dict[SessionId, SessionView] = {}
         # Those that one shard has closed and another has open are open: so all are asked for.
-        for views in await self._router.each(lambda store: store.sessions.sessions(closed=closed, tenant=tenant)):
+        for views in await self._router.each(
+            lambda store: store.sessions.sessions(closed=closed, tenant=tenant, only=only)
+        ):
             for view in views:
                 known[view.id] = _one_view(known[view.id], view) if view.id in known else view
         return sorted(known.values(), key=lambda view: (view.opened_at, view.id))

@@ -1,12 +1,12 @@
 """Figures over time: added up over the shards."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import lcm
 
 from drumline.core.clock import Instant
-from drumline.core.stats import CountedEvents, Figure, Level, Measure, Stat, StatsRange
-from drumline.shards.parts.merging import Part
+from drumline.core.stats import CountedEvents, DurationCount, Figure, Level, Measure, Stat, StatsRange
+from drumline.shards.parts.merging import Part, earliest
 
 
 class Stats(Part):
@@ -31,6 +31,17 @@ class Stats(Part):
             for at, measure, duration in sorted(counts)
         ]
 
+    async def read_durations(self, names: Sequence[str], stretch: StatsRange) -> list[DurationCount]:
+        """Return how long tasks of these names waited and ran in a stretch of time."""
+        counts: Counter[tuple[str, Measure, int]] = Counter()
+        for found in await self._router.each(lambda store: store.stats.read_durations(names, stretch)):
+            for each in found:
+                counts[each.name, each.measure, each.duration] += each.count
+        return [
+            DurationCount(name=name, measure=measure, duration=duration, count=count)
+            for (name, measure, duration), count in counts.items()
+        ]
+
     async def total_stats(self) -> list[Figure]:
         """Return what happened since the beginning, by queue and name, of all tenants together."""
         found = await self._router.each(lambda store: store.stats.total_stats())
@@ -50,6 +61,20 @@ class Stats(Part):
             for level in found:
                 levels.setdefault(level.at, []).append(level)
         return [_sum(levels[at]) for at in sorted(levels)]
+
+    async def oldest_due(self, *, tenant: str | None, queue: str | None, name: str | None) -> Instant | None:
+        """Return when the task was due that has been due and waiting for longest."""
+        return earliest(
+            await self._router.each(lambda store: store.stats.oldest_due(tenant=tenant, queue=queue, name=name))
+        )
+
+    async def oldest_fire(self, *, tenant: str | None, schedule: str | None, since: Instant) -> Instant | None:
+        """Return when the fire of a schedule was due that has been due for longest and has not begun."""
+        return earliest(
+            await self._router.each(
+                lambda store: store.stats.oldest_fire(tenant=tenant, schedule=schedule, since=since)
+            )
+        )
 
     async def prune_stats(self, *, step: int, before: Instant) -> int:
         """Delete the figures of one width from before a time; return how many."""

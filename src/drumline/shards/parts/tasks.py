@@ -1,8 +1,8 @@
 """Reading tasks and queues, what attempts leave behind, what people do to them, and when they expire."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter, not_
 
 from msgspec import Raw
 
@@ -10,14 +10,15 @@ from drumline.core.attempt import AttemptView, Progress, ProgressNote
 from drumline.core.clock import Instant
 from drumline.core.errors import Conflict, NotFound
 from drumline.core.ids import TaskId
+from drumline.core.log_lines import LogPiece, LogPlace
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Status
-from drumline.core.task import TaskView
+from drumline.core.task import Lane, TaskView
 from drumline.ports.changed import Changed
 from drumline.ports.control import Change
 from drumline.ports.expiry import DueExpiries
 from drumline.ports.outputs import Artifact, ArtifactView, LogChunk, LogPage
-from drumline.ports.query import Count, Holder, QueueView, TaskFilter, WaitingType, count_up_to
+from drumline.ports.query import Count, Found, Holder, QueueView, TaskFilter, WaitingType, count_up_to
 from drumline.ports.store import Store
 from drumline.shards.asking import is_not_found
 from drumline.shards.parts.merging import Part, earliest, newest
@@ -55,6 +56,24 @@ class TaskQueries(Part):
         )
         return newest(lists, limit=limit)
 
+    async def search_tasks(
+        self, which: TaskFilter, *, limit: int, before: TaskId | None = None, payload: bool = False
+    ) -> Found:
+        """Return tasks that match a filter with all its conditions, newest first, and from where to go on.
+
+        Shards get to different places. What one has found below the place where another stopped is left for later:
+        the other may have newer ones.
+        """
+        found = await self._router.each(
+            lambda store: store.queries.search_tasks(which, limit=limit, before=before, payload=payload)
+        )
+        rest = max((part.rest for part in found if part.rest is not None), default=None)
+        seen = [[view for view in part.tasks if rest is None or view.id >= rest] for part in found]
+        tasks = tuple(newest(seen, limit=limit + 1))
+        if len(tasks) > limit:
+            return Found(tasks[:limit], tasks[limit - 1].id)
+        return Found(tasks, rest)
+
     async def attempts(self, task: TaskId, *, tenant: str | None = None) -> list[AttemptView]:
         """Return a task's executions, oldest first, the running one included."""
         return await self._router.one(task, lambda store: store.queries.attempts(task, tenant=tenant))
@@ -73,6 +92,16 @@ class TaskQueries(Part):
                 known = queues.get((view.tenant, view.name))
                 queues[view.tenant, view.name] = view if known is None else _together(known, view)
         return [queues[name] for name in sorted(queues)]
+
+    async def count_lanes(self, *, up_to: int, tenant: str | None = None) -> int:
+        """Return how many lanes the shard has that has most: each has its own."""
+        return max(await self._router.each(lambda store: store.queries.count_lanes(up_to=up_to, tenant=tenant)))
+
+    async def existing_lanes(self, lanes: Iterable[Lane]) -> frozenset[Lane]:
+        """Return those of some lanes that there are in any shard."""
+        wanted = frozenset(lanes)
+        found = await self._router.each(lambda store: store.queries.existing_lanes(wanted))
+        return frozenset().union(*found)
 
     async def count_ahead(self, task: TaskView, *, limit: int) -> int:
         """Return how many due tasks of a queued task's queue come before it, counting up to `limit`."""
@@ -135,6 +164,25 @@ class Outputs(Part):
             task,
             lambda store: store.outputs.read_log(task, after=after, epoch=epoch, tenant=tenant),
             is_absent=lambda page: not page.text,
+        )
+
+    async def first_logs(
+        self, tasks: Sequence[TaskId], *, pieces: int, longest: int, tenant: str | None = None
+    ) -> list[tuple[LogPiece, ...]]:
+        """Return how the log of each task begins: its first pieces, each up to `longest` characters."""
+        return await self._router.split(
+            tasks,
+            lambda store, part: store.outputs.first_logs(part, pieces=pieces, longest=longest, tenant=tenant),
+            is_absent=not_,
+        )
+
+    async def log_from(
+        self, task: TaskId, place: LogPlace, *, pieces: int, longest: int, tenant: str | None = None
+    ) -> tuple[LogPiece, ...]:
+        """Return how the log of a task goes on at a place: the next pieces, each up to `longest` characters."""
+        return await self._router.one(
+            task,
+            lambda store: store.outputs.log_from(task, place, pieces=pieces, longest=longest, tenant=tenant),
         )
 
     async def put_artifact(self, artifact: Artifact) -> None:

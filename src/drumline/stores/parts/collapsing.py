@@ -1,6 +1,6 @@
 """Submissions that may collapse into earlier ones of their key."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -53,9 +53,11 @@ class Collapsing(Part):
             TaskId(str(task)): TaskRow(TaskId(str(task)), lane, State(state), *rest)
             for task, lane, state, *rest in await transaction.fetch("task_states", ids=ids)
         }
+        begun = {TaskId(str(task)) for (task,) in await transaction.fetch("begun_durable", ids=ids)} if ids else set()
         stored = await transaction.fetch("stored_tasks", ids=[task.id for task in tasks])
         ((now,),) = await transaction.fetch("now", now=self._now())
-        plan = CollapsePlan(int(now), known, rows, {TaskId(str(task)): Instant(due_at) for task, due_at in stored})
+        due = {TaskId(str(task)): Instant(due_at) for task, due_at in stored}
+        plan = CollapsePlan(int(now), known, rows, due, begun)
         for task in tasks:
             plan.add(task)
         await self._write(transaction, plan)
@@ -115,9 +117,12 @@ class CollapsePlan:
         known: Mapping[Key, KnownTask],
         rows: Mapping[TaskId, TaskRow],
         stored: Mapping[TaskId, Instant],
+        begun: Collection[TaskId] = (),
     ) -> None:
         self._now = now
         self.rows = rows
+        self._begun = begun
+        """Durable tasks that have begun, and of which no attempt counts."""
         self._stored = stored
         self._known = {key: self._as_it_is(each) for key, each in known.items() if each.first_at}
         self.new: dict[TaskId, NewTask] = {}
@@ -203,7 +208,7 @@ class CollapsePlan:
         return replace(
             known,
             due_at=int(row.due_at),
-            is_fresh=is_queued and row.attempt == 0 and not row.in_job,
+            is_fresh=is_queued and row.attempt == 0 and not row.in_job and row.id not in self._begun,
             is_queued=is_queued,
             is_running=row.state is State.RUNNING,
         )

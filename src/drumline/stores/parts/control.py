@@ -22,7 +22,7 @@ from drumline.ports.store import Change, Changed, Hint
 from drumline.stores.driver import Database, Lanes, Line, Part, TaskEvent, Transaction, tell_facts
 from drumline.stores.endings import Ending, error_text
 from drumline.stores.parts.control_jobs import JobControl, TaskRow
-from drumline.stores.parts.following import JobFollowing
+from drumline.stores.parts.following import JobFollowing, Members
 
 Answer = Changed | NotFound | Conflict
 
@@ -36,8 +36,8 @@ class TaskAct(NamedTuple):
 
     decide: Callable[[TaskRow, Lane, Instant], Changed]
     """Returns what the act changes about one task, or raises `Conflict`."""
-    write: Callable[[Transaction, Changes], Awaitable[Effects]]
-    """Writes what was decided about all of them, and returns what that leads to."""
+    write: Callable[[Transaction, Changes, Members | None], Awaitable[Effects]]
+    """Writes what was decided about all of them, and returns what that leads to; what it may lead to is locked."""
     in_job: Callable[[Transaction, TaskRow], Awaitable[Changed | Conflict]] | None = None
     """Does it all for a task of a job, where that is another matter."""
 
@@ -74,6 +74,10 @@ class Control(Part):
         """Queue ended tasks again, due now, with their retries to spend anew; epochs go on rising."""
         return await self._each(tasks, tenant, self._retrying())
 
+    async def retry_in(self, transaction: Transaction, tasks: Sequence[TaskId]) -> dict[TaskId, Answer]:
+        """Retry ended tasks, each once in the list, as part of a transaction."""
+        return await self._act(transaction, tasks, None, self._retrying())
+
     async def cancel_in(self, transaction: Transaction, tasks: Sequence[TaskId]) -> dict[TaskId, Answer]:
         """Cancel tasks, each once in the list, as part of a transaction."""
         return await self._act(transaction, tasks, None, self._cancelling(force=False))
@@ -87,12 +91,11 @@ class Control(Part):
             epoch = row.epoch + (row.state is not State.RUNNING)
             return Changed(row.id, step(row.state, act), epoch=epoch)
 
-        async def write(transaction: Transaction, changed: Changes) -> Effects:
+        async def write(transaction: Transaction, changed: Changes, members: Members | None) -> Effects:
             asked = [task for task, (_, change) in changed.items() if change.state is State.RUNNING]
             await self._jobs.request_cancel(transaction, asked, act)
             ended = [row for row, change in changed.values() if change.state is not State.RUNNING]
             endings = [_cancelled(row, act, (errors or {}).get(row.id)) for row in ended]
-            members = await self.following.lock_members(transaction, [row.id for row in ended if row.in_job])
             if members is not None:
                 return await self.following.record_in_jobs(transaction, endings, members)
             await self.following.record(transaction, endings)
@@ -115,7 +118,7 @@ class Control(Part):
                 lane = Lane(lane.tenant, lane.queue, lane.name, change.priority)
             return Changed(row.id, state, Hint(row.id, lane, Instant(due_at)), epoch=row.epoch + 1)
 
-        async def write(transaction: Transaction, changed: Changes) -> Effects:
+        async def write(transaction: Transaction, changed: Changes, _members: Members | None) -> Effects:
             after = [change for _, (_, change) in sorted(changed.items())]
             hints = [change.hint for change in after if change.hint is not None]
             values: dict[str, Any] = {
@@ -135,7 +138,7 @@ class Control(Part):
         def decide(row: TaskRow, lane: Lane, now: Instant) -> Changed:
             return Changed(row.id, step(row.state, Act.RETRY), Hint(row.id, lane, now), epoch=row.epoch + 1)
 
-        async def write(transaction: Transaction, changed: Changes) -> Effects:
+        async def write(transaction: Transaction, changed: Changes, _members: Members | None) -> Effects:
             due_at = next(change.hint.due_at for _, change in changed.values() if change.hint is not None)
             await self._jobs.bring_back(transaction, [row for row, _ in changed.values()], due_at=due_at, in_job=False)
             await self.following.drop_dead_letters(transaction, list(changed))
@@ -153,8 +156,8 @@ class Control(Part):
             lanes = await self._lanes.lanes([row.lane], transaction)
             await tell_facts(transaction, [edited(task, lanes[row.lane], epoch=row.epoch)], now=self._now())
 
-        async def write(transaction: Transaction, changed: Changes) -> Effects:
-            effects = await retrying.write(transaction, changed)
+        async def write(transaction: Transaction, changed: Changes, members: Members | None) -> Effects:
+            effects = await retrying.write(transaction, changed, members)
             ((row, _),) = changed.values()
             await edit(transaction, row)
             return effects
@@ -224,7 +227,7 @@ class Control(Part):
         answers: dict[TaskId, Answer] = {}
         changed: dict[TaskId, tuple[TaskRow, Changed]] = {}
         # The jobs before all their tasks, and those they depend on too, which may keep one from coming back.
-        await self.following.lock_members(transaction, ids, with_needed=act.in_job is not None)
+        members = await self.following.lock_members(transaction, ids, with_needed=act.in_job is not None)
         rows, lanes, now = await self._locked(transaction, ids)
         for task in ids:
             row = rows.get(task)
@@ -241,7 +244,7 @@ class Control(Part):
                 continue
             answers[task] = answer
             changed[task] = (row, answer)
-        if changed and (effects := await act.write(transaction, changed)):
+        if changed and (effects := await act.write(transaction, changed, members)):
             task, (_, answer) = next(iter(changed.items()))
             answers[task] = replace(answer, effects=effects)
         return answers

@@ -26,6 +26,7 @@ from drumline.stores.job_rows import (
     pending_jobs,
     retried,
 )
+from drumline.stores.parts.families import renew_family
 from drumline.stores.parts.following import count_parents, lock_jobs
 from drumline.stores.parts.ripple import JobRipple
 
@@ -108,6 +109,7 @@ class JobControl(JobRipple):
         tasks += [(each, Act.RESUME, State.BLOCKED) for each in blocked]
         await transaction.fetch("delete_expiries", ids=[each.id for each, _, _ in tasks])
         await transaction.fetch("forget_failures", ids=[each.id for each, _, _ in tasks])
+        await renew_family(transaction, [each.id for each, _, _ in tasks])
         await transaction.fetch(
             "revive",
             ids=[each.id for each, _, _ in tasks],

@@ -17,10 +17,12 @@ from drumline.ports.dead_letters import (
     DeadLetter,
     DeadLetterFilter,
     DeadLetterGroup,
+    Example,
     GroupMark,
     GroupOrder,
     Mark,
     PayloadEdit,
+    Trend,
     discarded,
 )
 from drumline.stores.driver import Database, Lanes, Line, Part, Rows, Transaction, tell_facts
@@ -101,9 +103,26 @@ class DeadLetters(Part):
             DeadLetterGroup(
                 fingerprint=fingerprint, kind=kind, message=message, count=count, first_at=first_at, last_at=last_at,
                 names=tuple(sorted(names)), queues=tuple(sorted(queues)),
+                example=None if task is None else Example(TaskId(str(task)), said),
             )
-            for fingerprint, kind, message, count, first_at, last_at, names, queues in rows
+            for fingerprint, kind, message, count, first_at, last_at, names, queues, task, said in rows
         ]  # fmt: skip
+
+    async def group_trends(
+        self, fingerprints: Sequence[str], trend: Trend, *, tenant: str | None = None
+    ) -> dict[str, list[int]]:
+        """Return for each group how many of its dead letters are of each stretch of time, the earliest first."""
+        starts = trend.starts()
+        rows = await self._database.fetch(
+            Line.BROAD, "group_trends", repeat=True, within=tenant, tenant=tenant, fingerprints=list(fingerprints),
+            starts=starts, step=trend.step, since=trend.since, most=trend.most,
+        )  # fmt: skip
+        places = {start: place for place, start in enumerate(starts)}
+        trends: dict[str, list[int]] = {}
+        for fingerprint, start, count in rows:
+            counts = trends.setdefault(fingerprint, [0] * trend.count)
+            counts[places[start]] = min(trend.most, counts[places[start]] + count)
+        return trends
 
     async def discard(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[Answer]:
         """Resolve dead letters and leave their tasks failed; `Conflict` for a task that has none."""

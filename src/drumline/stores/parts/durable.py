@@ -1,112 +1,56 @@
-"""Records of durable tasks, and what they wait for."""
+"""What durable tasks wait for: answered, or else the attempt ends until it can be."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from functools import partial
-from typing import Any, Final, NamedTuple
-
-from msgspec import Raw
+from typing import Final
 
 from drumline.core.attempt import AttemptOutcome, state_after
 from drumline.core.clock import NEVER, Clock, Instant
-from drumline.core.codec import encode
 from drumline.core.durable import (
-    NO_RECORDS,
+    CHILD_KINDS,
     NOTHING,
     RECORD_OF,
     Answered,
-    NewRecord,
-    NewSignal,
     Record,
     RecordKind,
-    RecordPage,
     RecordStatus,
-    StepsView,
+    RestartRequest,
     Wait,
     WaitKind,
     WaitRequest,
-    WaitView,
 )
-from drumline.core.errors import Conflict, Fenced, KeyReused, NotFound, QuotaExceeded
-from drumline.core.event import Fact
+from drumline.core.errors import Conflict, Fenced, QuotaExceeded
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.state import Act, State
-from drumline.core.task import DEFAULT_TENANT
-from drumline.ports.changed import Changed
-from drumline.ports.durable import (
-    DEFAULT_RECORD_LIMITS,
-    MOST_SIGNALS,
-    PAGE_BYTES,
-    Recorded,
-    RecordLimits,
-    Signalled,
-    Waited,
-)
+from drumline.ports.durable import DEFAULT_RECORD_LIMITS, RecordLimits, Restarted, Waited
 from drumline.ports.execution import Settled, Settlement
 from drumline.ports.hint import Hint
-from drumline.stores.driver import Database, Lanes, Line, Part, TaskEvent, Transaction, storable, tell_facts
+from drumline.stores.driver import Database, Lanes, Line, Transaction, storable
+from drumline.stores.parts.child_waits import outcome_of, pending_of, wake_at
 from drumline.stores.parts.following import JobFollowing, Members
+from drumline.stores.parts.records import NOT_CURRENT, LockedTask, too_much
+from drumline.stores.parts.rounds import end_round
+from drumline.stores.parts.signals import SignalKeeping
+from drumline.stores.parts.sleeps import begin_sleeps, end_sleeps, find_sleepers, in_parts, sleeps_only
+from drumline.stores.parts.steps import StepReading
 
-NOT_CURRENT: Final = "the lease is not the task's current one"
-MOST_IN_PAGE: Final = 1000
+RESTART_IN_JOB: Final = "a task of a job cannot be restarted: other tasks of the job wait for its end"
 
-SettleIn = Callable[[Transaction, Settlement, Members | None], Awaitable[Settled | None]]
-"""Settles one attempt in a transaction that has locked its task, and the job of that; None if it is not current."""
-Named = tuple[str, str]
-"""A record's name and key."""
+SettleIn = Callable[[Transaction, Sequence[Settlement], Members | None], Awaitable[Mapping[Lease, Settled]]]
+"""Settles attempts in a transaction that has locked their tasks, and the jobs of those; not those of other leases.
 
-
-class LockedTask(NamedTuple):
-    """A running task whose lease is locked; the order is that of `lock_lease`."""
-
-    lane: int
-    records: int
-    size: int
-    now: Instant
+In one list all have jobs or relatives, or none.
+"""
 
 
-class DurableTasks(Part):
+class DurableTasks(SignalKeeping, StepReading):
     """`ports.durable.DurableTasks`."""
 
     def __init__(
         self, database: Database, clock: Clock | None, lanes: Lanes, following: JobFollowing, settle_in: SettleIn
     ) -> None:
-        super().__init__(database, clock, lanes)
-        self._following = following
-        self._settle_in = settle_in
-
-    async def record(
-        self, records: Sequence[NewRecord], *, limits: RecordLimits = DEFAULT_RECORD_LIMITS
-    ) -> list[Recorded]:
-        """Write records of current leases; a record under one name stays as it was."""
-
-        async def write(transaction: Transaction) -> list[Recorded]:
-            return [await self._record_one(transaction, each, limits) for each in records]
-
-        return await self._database.transact(Line.SETTLE, write, repeat=True)
-
-    async def _record_one(self, transaction: Transaction, new: NewRecord, limits: RecordLimits) -> Recorded:
-        held = await self._locked(transaction, new.lease)
-        if held is None:
-            return Fenced(NOT_CURRENT)
-        old = (await self._found(transaction, new.lease.task, [(new.name, new.key)])).get((new.name, new.key))
-        if old is not None and not _replaces(new, old):
-            return old
-        if (error := too_much(limits, held, is_new=old is None, size=len(new.value))) is not None:
-            return error
-        record = Record(
-            name=new.name,
-            key=new.key,
-            status=new.status,
-            value=new.value,
-            seq=held.records + 1 if old is None else old.seq,
-            tries=new.tries,
-            started_at=Instant(held.now - new.took_ms),
-            at=held.now,
-            due_at=Instant(held.now + new.delay_ms) if new.status is RecordStatus.TRIED else None,
-        )
-        await self._write(transaction, new.lease, held, record, is_new=old is None)
-        return record
+        super().__init__(database, clock, lanes, following)
+        self._settle_all_in = settle_in
 
     async def wait(self, request: WaitRequest, *, limits: RecordLimits = DEFAULT_RECORD_LIMITS) -> Waited:
         """Answer what an attempt waits for, or else end the attempt until there may be an answer."""
@@ -127,6 +71,70 @@ class DurableTasks(Part):
             return await self._park(transaction, request, held, members)
 
         return await self._database.transact(Line.SETTLE, act, repeat=True)
+
+    async def restart(self, request: RestartRequest) -> Restarted:
+        """End the round of a task: it is queued with another payload and without records."""
+
+        async def act(transaction: Transaction) -> Restarted | None:
+            lease = request.lease
+            members = await self._following.lock_members(transaction, [lease.task])
+            await transaction.fetch("lock_tasks", ids=[lease.task])
+            held = await self._locked(transaction, lease)
+            if held is None:
+                return await self._settled_before(transaction, lease)
+            if members is not None and lease.task in members.job_of:
+                return Conflict(RESTART_IN_JOB)
+            settled = await self._settle_in(transaction, Settlement(lease=lease, act=Act.RESTART), members)
+            if settled is not None and settled.state is State.QUEUED:
+                await end_round(transaction, request, records=held.records, now=held.now)
+            return settled
+
+        # Another branch of the attempt may have started its first child after it was looked whether there are any.
+        answer = await self._database.transact(Line.SETTLE, act, repeat=True)
+        if answer is None:
+            answer = await self._database.transact(Line.SETTLE, act, repeat=True)
+        return Fenced(NOT_CURRENT) if answer is None else answer
+
+    async def wait_all(
+        self, requests: Sequence[WaitRequest], *, limits: RecordLimits = DEFAULT_RECORD_LIMITS
+    ) -> list[Waited]:
+        """Do the same for many attempts; those that only sleep are answered, or ended, together."""
+        answers: dict[Lease, Waited] = {}
+        for part in in_parts(request for request in requests if sleeps_only(request)):
+
+            async def act(transaction: Transaction, part: Mapping[TaskId, WaitRequest] = part) -> dict[Lease, Waited]:
+                return await self._sleep_together(transaction, part, limits)
+
+            answers |= await self._database.transact(Line.SETTLE, act, repeat=True)
+        for request in requests:
+            if request.lease not in answers:
+                answers[request.lease] = await self.wait(request, limits=limits)
+        return [answers[request.lease] for request in requests]
+
+    async def _sleep_together(
+        self, transaction: Transaction, requests: Mapping[TaskId, WaitRequest], limits: RecordLimits
+    ) -> dict[Lease, Waited]:
+        """Answer or end attempts of tasks without jobs and relatives; the others are not in the answer."""
+        tasks = sorted(requests)
+        if await self._following.lock_members(transaction, tasks) is not None:
+            return {}
+        await transaction.fetch("lock_tasks", ids=tasks)
+        sleepers = await find_sleepers(transaction, requests, now=self._now())
+
+        async def tenants(lanes: Iterable[int]) -> Mapping[int, str]:
+            return {lane: each.tenant for lane, each in (await self._lanes.lanes(lanes, transaction)).items()}
+
+        async def settle(within: Transaction, settlements: Sequence[Settlement]) -> Mapping[Lease, Settled]:
+            return await self._settle_all_in(within, settlements, None)
+
+        over = [each for each in sleepers if each.is_over]
+        answers = await end_sleeps(transaction, over, limits, tenants, now=self._now())
+        return answers | await begin_sleeps(transaction, [each for each in sleepers if not each.is_over], settle)
+
+    async def _settle_in(
+        self, transaction: Transaction, settlement: Settlement, members: Members | None
+    ) -> Settled | None:
+        return (await self._settle_all_in(transaction, [settlement], members)).get(settlement.lease)
 
     async def _answer(
         self, transaction: Transaction, request: WaitRequest, held: LockedTask, limits: RecordLimits
@@ -153,7 +161,7 @@ class DurableTasks(Part):
                 continue
             if (error := too_much(limits, held, is_new=True, size=len(record.value))) is not None:
                 return error
-            await self._write(transaction, request.lease, held, record, is_new=True)
+            await self.write(transaction, request.lease, held, record, is_new=True)
             await transaction.fetch("drop_wait", id=task, name=wait.name, key=wait.key)
             held = held._replace(records=held.records + 1, size=held.size + len(record.value))
             answers.append((place, record))
@@ -170,6 +178,8 @@ class DurableTasks(Part):
         deadline: Instant | None,
     ) -> Record | None:
         """Return what a wait is answered with, if it can be answered: a signal goes before the end of its time."""
+        if wait.kind in CHILD_KINDS:
+            return await self._outcome(transaction, task, wait, held, since=since)
         payload = await self._take_signal(transaction, task, wait, held) if wait.kind is WaitKind.SIGNAL else None
         if payload is None and (deadline is None or deadline > held.now):
             return None
@@ -184,95 +194,24 @@ class DurableTasks(Part):
             at=held.now,
         )
 
-    async def _take_signal(self, transaction: Transaction, task: TaskId, wait: Wait, held: LockedTask) -> Raw | None:
-        """Take the first signal that a wait may take; None if there is none."""
-        lanes = await self._lanes.lanes([held.lane], transaction)
-        rows = await transaction.fetch(
-            "next_signal",
-            task=task,
-            tenant=lanes[held.lane].tenant,
-            name=wait.name,
-            correlation=wait.correlation,
-        )
-        if not rows:
+    async def _outcome(
+        self, transaction: Transaction, task: TaskId, wait: Wait, held: LockedTask, *, since: Instant
+    ) -> Record | None:
+        """Return what a wait for children is answered with, if enough of them have ended."""
+        outcome = await outcome_of(transaction, task, wait)
+        if outcome is None:
             return None
-        ((seq, payload),) = rows
-        await transaction.fetch("take_signal", seq=seq, task=task, at=held.now)
-        return Raw(payload)
-
-    async def _lock_correlations(self, transaction: Transaction, request: WaitRequest) -> None:
-        rows = await transaction.fetch("tenant_of", id=request.lease.task)
-        tenant = rows[0][0] if rows else ""
-        keys = {
-            correlation_text(tenant, wait.name, wait.correlation)
-            for wait in request.waits
-            if wait.correlation is not None
-        }
-        await transaction.fetch("lock_correlations", keys=sorted(keys))
-
-    async def signal(self, signal: NewSignal) -> Signalled | NotFound | Conflict | KeyReused | QuotaExceeded:
-        """Keep a signal, and make every queued task due that waits for it."""
-        act = partial(self._signal_task if signal.task is not None else self._signal_by_key, signal=signal)
-        answer = await self._database.transact(Line.REQUEST, act, repeat=True)
-        if isinstance(answer, Signalled):
-            await self._following.note_queued(answer.woken)
-        return answer
-
-    async def _signal_task(
-        self, transaction: Transaction, signal: NewSignal
-    ) -> Signalled | NotFound | Conflict | KeyReused | QuotaExceeded:
-        # The task's own row: a park holds it too, from before it looks until it is committed.
-        await transaction.fetch("lock_tasks", ids=[signal.task])
-        await transaction.fetch("lock_live", ids=[signal.task])
-        rows = await transaction.fetch("signal_target", id=signal.task)
-        if not rows or (signal.tenant is not None and rows[0][0] != signal.tenant):
-            return NotFound(f"there is no task {signal.task}", field="id")
-        ((tenant, is_live),) = rows
-        known = await transaction.fetch("find_signal", task=signal.task, id=signal.id)
-        if known:
-            return _known(signal, known[0])
-        if not is_live:
-            return Conflict("the task has ended; it takes no signals any more")
-        return await self._keep(transaction, signal, tenant, [str(signal.task)], key=None)
-
-    async def _signal_by_key(
-        self, transaction: Transaction, signal: NewSignal
-    ) -> Signalled | NotFound | Conflict | KeyReused | QuotaExceeded:
-        tenant = signal.tenant or DEFAULT_TENANT
-        await transaction.fetch("lock_correlations", keys=[correlation_text(tenant, signal.name, signal.key)])
-        known = await transaction.fetch(
-            "find_signal_by_key", tenant=tenant, name=signal.name, key=signal.key, id=signal.id
+        status, value = outcome
+        return Record(
+            name=wait.name,
+            key=wait.key,
+            kind=RECORD_OF.get(wait.kind, RecordKind.GROUP),
+            status=status,
+            value=value,
+            seq=held.records + 1,
+            started_at=since,
+            at=held.now,
         )
-        if known:
-            return _known(signal, known[0])
-        rows = await transaction.fetch("waiting_by_key", tenant=tenant, name=signal.name, key=signal.key)
-        tasks = sorted(str(task) for (task,) in rows)
-        if tasks:
-            await transaction.fetch("lock_tasks", ids=tasks)
-        return await self._keep(transaction, signal, tenant, tasks, key=signal.key)
-
-    async def _keep(
-        self, transaction: Transaction, signal: NewSignal, tenant: str, tasks: Sequence[str], *, key: str | None
-    ) -> Signalled | QuotaExceeded:
-        """Write a signal, and make those of some locked tasks due that wait for it."""
-        named: dict[str, Any] = {
-            "task": signal.task, "tenant": tenant, "name": signal.name, "key": signal.key,
-        }  # fmt: skip
-        ((count,),) = await transaction.fetch("count_untaken", **named)
-        if count >= MOST_SIGNALS:
-            return QuotaExceeded(f"{MOST_SIGNALS:,} signals wait to be taken, as many as may", field="signal")
-        ((now,),) = await transaction.fetch("now", now=self._now())
-        await transaction.fetch("insert_signal", **named, at=now, id=signal.id, payload=bytes(signal.payload))
-        rows = await transaction.fetch("wake", ids=tasks, now=now, kind=int(WaitKind.SIGNAL), name=signal.name, key=key)
-        lanes = await self._lanes.lanes({lane for _, lane, _, _ in rows}, transaction)
-        woken = tuple(
-            Changed(TaskId(str(task)), State.QUEUED, Hint(TaskId(str(task)), lanes[lane], Instant(due_at)), epoch=epoch)
-            for task, lane, due_at, epoch in sorted(rows, key=lambda row: str(row[0]))
-        )
-        events = [TaskEvent(each.task, Act.WAKE, State.QUEUED, each.epoch) for each in woken]
-        await transaction.tell(events, now=self._now())
-        await tell_facts(transaction, [_received(signal, tenant)], now=self._now())
-        return Signalled(created=True, woken=woken)
 
     async def _park(
         self, transaction: Transaction, request: WaitRequest, held: LockedTask, members: Members | None
@@ -282,6 +221,7 @@ class DurableTasks(Part):
         await transaction.fetch("drop_passing_waits", id=task)
         waits = request.waits
         lanes = await self._lanes.lanes([held.lane], transaction)
+        pending = [await pending_of(transaction, task, wait) for wait in waits]
         await transaction.fetch(
             "put_waits",
             id=task,
@@ -294,6 +234,9 @@ class DurableTasks(Part):
             reasons=[storable(wait.reason) for wait in waits],
             tenant=lanes[held.lane].tenant,
             correlations=[wait.correlation for wait in waits],
+            schemas=[None if wait.schema is None else storable(wait.schema) for wait in waits],
+            pending=pending,
+            wake_at=[wake_at(wait, count) for wait, count in zip(waits, pending, strict=True)],
         )
         rows = await self._waits(transaction, task)
         deadlines = [rows[wait.name, wait.key].until for wait in waits]
@@ -304,109 +247,15 @@ class DurableTasks(Part):
         return Fenced(NOT_CURRENT) if settled is None else settled
 
     async def _settled_before(self, transaction: Transaction, lease: Lease) -> Settled | Fenced:
+        """Return the answer that was given before, with the hint: it is lost if the first answer was."""
         rows = await transaction.fetch("settled_attempt", id=lease.task, epoch=lease.epoch, nonce=lease.nonce)
-        return Settled(state_after(AttemptOutcome(rows[0][0]))) if rows else Fenced(NOT_CURRENT)
-
-    async def pages(self, tasks: Sequence[tuple[TaskId, int]]) -> list[RecordPage]:
-        """Return the records of tasks after a place each, all together about `PAGE_BYTES`."""
-        rows = await self._database.fetch(
-            Line.CLAIM,
-            "record_pages",
-            repeat=True,
-            ids=[task for task, _ in tasks],
-            after=[after for _, after in tasks],
-            limit=MOST_IN_PAGE,
-            most=PAGE_BYTES,
-        )
-        found: dict[TaskId, list[Record]] = {}
-        last: dict[TaskId, int] = {}
-        for id_, *columns, newest in rows:
-            task = TaskId(str(id_))
-            found.setdefault(task, []).append(record_of(columns))
-            last[task] = newest
-        if len(tasks) == 1 and not rows:
-            return [NO_RECORDS]
-        return [
-            RecordPage(tuple(found[task]), found[task][-1].seq < last[task])
-            if task in found
-            else RecordPage((), has_more=True)
-            for task, _ in tasks
-        ]
-
-    async def steps(self, task: TaskId, *, after: int, limit: int, tenant: str | None = None) -> StepsView | NotFound:
-        """Return the records of a task after a place, in their order, and what it waits for."""
-        fetch = self._database.fetch
-        if not await fetch(Line.REQUEST, "whose_task", repeat=True, within=tenant, id=task, tenant=tenant):
-            return NotFound(f"there is no task {task}", field="id")
-        rows = await fetch(
-            Line.REQUEST, "record_pages", repeat=True, within=tenant, ids=[task], after=[after], limit=limit,
-            most=4 * PAGE_BYTES,
-        )  # fmt: skip
-        records = tuple(record_of(columns) for _, *columns, _ in rows)
-        has_more = bool(records) and records[-1].seq < rows[-1][-1]
-        waits = await fetch(Line.REQUEST, "waits_of", repeat=True, within=tenant, id=task)
-        return StepsView(task=task, page=RecordPage(records, has_more), waits=last_waits(waits))
-
-    async def _locked(self, transaction: Transaction, lease: Lease) -> LockedTask | None:
-        rows = await transaction.fetch(
-            "lock_lease", id=lease.task, epoch=lease.epoch, nonce=lease.nonce, now=self._now()
-        )
-        return LockedTask(*rows[0]) if rows else None
-
-    async def _found(self, transaction: Transaction, task: TaskId, named: Sequence[Named]) -> dict[Named, Record]:
-        rows = await transaction.fetch(
-            "find_records", id=task, names=[name for name, _ in named], keys=[key for _, key in named]
-        )
-        return {(record.name, record.key): record for record in map(record_of, rows)}
-
-    async def _waits(self, transaction: Transaction, task: TaskId) -> Mapping[Named, WaitView]:
-        views = [wait_view(row) for row in await transaction.fetch("waits_of", id=task)]
-        return {(view.name, view.key): view for view in views}
-
-    async def _write(
-        self, transaction: Transaction, lease: Lease, held: LockedTask, record: Record, *, is_new: bool
-    ) -> None:
-        """Write a record of a task whose live row is locked, count it, and tell of it."""
-        values: dict[str, Any] = {
-            "id": lease.task, "started_at": record.started_at, "at": record.at, "due_at": record.due_at,
-            "epoch": lease.epoch, "tries": record.tries, "status": int(record.status), "name": record.name,
-            "key": record.key, "value": bytes(record.value),
-        }  # fmt: skip
-        if is_new:
-            await transaction.fetch("insert_record", seq=record.seq, kind=int(record.kind), **values)
-        else:
-            await transaction.fetch("try_again", **values)
-        await transaction.fetch(
-            "count_records",
-            id=lease.task,
-            count=int(is_new),
-            bytes=len(record.value),
-            is_progress=record.status is not RecordStatus.TRIED,
-        )
-        lanes = await self._lanes.lanes([held.lane], transaction)
-        await tell_facts(transaction, [_recorded(lease.task, lanes[held.lane].tenant, record)], now=self._now())
-
-
-def record_of(row: Iterable[Any]) -> Record:
-    """Return a record from its row; the order is that of `find_records`."""
-    name, key, kind, status, value, seq, tries, started_at, at, due_at = row
-    return Record(
-        name=name, key=key, kind=RecordKind(kind), status=RecordStatus(status), value=Raw(value), seq=seq, tries=tries,
-        started_at=started_at, at=at, due_at=due_at,
-    )  # fmt: skip
-
-
-def wait_view(row: Iterable[Any]) -> WaitView:
-    """Return what a task waits for from its row; the order is that of `waits_of`."""
-    name, key, kind, since, deadline, reason, epoch = row
-    return WaitView(kind=WaitKind(kind), name=name, key=key, since=since, until=deadline, reason=reason, epoch=epoch)
-
-
-def last_waits(rows: Iterable[Iterable[Any]]) -> tuple[WaitView, ...]:
-    """Return what the last attempt waited for; others are kept for their deadlines."""
-    views = [wait_view(row) for row in rows]
-    last = max((view.epoch for view in views), default=0)
-    return tuple(view for view in views if view.epoch == last)
+        if not rows:
+            return Fenced(NOT_CURRENT)
+        ((outcome, lane, due_at),) = rows
+        hint = None
+        if lane is not None:
+            hint = Hint(lease.task, (await self._lanes.lanes({lane}, transaction))[lane], Instant(due_at))
+        return Settled(state_after(AttemptOutcome(outcome)), hint)
 
 
 def first_deadline(wait: Wait, now: Instant) -> Instant | None:
@@ -414,52 +263,3 @@ def first_deadline(wait: Wait, now: Instant) -> Instant | None:
     if wait.until is not None:
         return wait.until
     return None if wait.delay_ms is None else Instant(now + wait.delay_ms)
-
-
-def too_much(limits: RecordLimits, held: LockedTask, *, is_new: bool, size: int) -> QuotaExceeded | None:
-    """Return the error of a record that its task has no room for, naming the bound."""
-    if held.records + is_new > limits.records:
-        return QuotaExceeded(
-            f"the task has {limits.records:,} records, as many as it may have (limits.records)", field="records"
-        )
-    if held.size + size > limits.size:
-        return QuotaExceeded(
-            f"the records of the task would have more than {limits.size:,} bytes (limits.record_bytes)",
-            field="record_bytes",
-        )
-    return None
-
-
-def _replaces(new: NewRecord, old: Record) -> bool:
-    """Tell whether a report changes what is there: only the tries of a step that has not ended."""
-    if old.status is not RecordStatus.TRIED:
-        return False
-    return new.status is not RecordStatus.TRIED or new.tries > old.tries
-
-
-def correlation_text(tenant: str, name: str, key: str) -> str:
-    """Return what is locked by those who signal or wait by a key."""
-    return encode([tenant, name, key]).decode()
-
-
-def _known(signal: NewSignal, row: Sequence[Any]) -> Signalled | KeyReused:
-    """Return the answer to a signal whose id is known: the same, or another under its id."""
-    name, payload, _ = row
-    if name == signal.name and bytes(payload) == bytes(signal.payload):
-        return Signalled(created=False)
-    return KeyReused("belongs to an earlier signal with another name or payload", field="id")
-
-
-def _received(signal: NewSignal, tenant: str) -> Fact:
-    if signal.task is not None:
-        return Fact("drumline.task.signalled", signal.task, tenant, {"name": signal.name, "id": signal.id})
-    data = {"name": signal.name, "key": signal.key, "id": signal.id}
-    return Fact("drumline.signal.received", signal.key, tenant, data)
-
-
-def _recorded(task: TaskId, tenant: str, record: Record) -> Fact:
-    data = {
-        "name": record.name, "key": record.key, "kind": record.kind.word, "status": record.status.word,
-        "tries": record.tries,
-    }  # fmt: skip
-    return Fact("drumline.task.recorded", task, tenant, data)

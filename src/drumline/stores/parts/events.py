@@ -2,16 +2,18 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 from drumline.core.clock import Clock, Instant
-from drumline.core.event import Event, EventPosition
+from drumline.core.event import TASK_FAILED, Event, EventPosition
 from drumline.core.ids import JobId, TaskId
 from drumline.core.state import TERMINAL, Act, State
 from drumline.core.task import Lane
 from drumline.ports.notifications import EndedTask, Interest, Picked, PickRange
-from drumline.ports.outbox import CursorView, EventPage, LogSpan
+from drumline.ports.outbox import CursorView, EventPage, LogSpan, WrittenPage
 from drumline.stores.driver import Database, Lanes, Line, Part, Rows
+from drumline.stores.event_writing import EventWriter
 from drumline.stores.events import (
     FAILED,
     LOG_CHUNKS,
@@ -26,7 +28,8 @@ from drumline.stores.events import (
 )
 from drumline.stores.notification_rows import broad_and_narrow, ended_task
 
-ROWS_AT_ONCE: Final = 256
+ROWS_AT_ONCE: Final = (16, 240)
+"""Rows of the outbox that are read: a few, since a row may have hundreds of events; more if those have too few."""
 FIRST_KNOWN: Final = 7
 FIRST_PAST: Final = 11
 FIRST_NOW: Final = 16
@@ -42,6 +45,8 @@ class EventLog(Part):
         self._acts = acts
         """The acts behind what the outbox of this store keeps; None is the submission of a task."""
         self._log_name: str | None = None
+        self._writers: dict[tuple[str, str], EventWriter] = {}
+        """By log and source: what they have written before has the name of its log."""
 
     async def sequence(self, *, limit: int = 5000) -> int:
         """Give positions to at most `limit` committed rows that have none; return how many there were."""
@@ -51,24 +56,31 @@ class EventLog(Part):
     async def read_events(self, *, after: int, limit: int) -> EventPage:
         """Return the events of the rows behind a position, whole rows only, until there are `limit` events or more."""
         log = await self._log()
-        rows = await self._database.fetch(Line.EVENTS, "read_outbox", repeat=True, after=after, limit=ROWS_AT_ONCE)
-        taken, size = 0, 0
-        for _, _, count, facts in rows:
-            taken, size = taken + 1, size + count + (facts is not None)
-            if size >= limit:
-                break
-        if not taken:
+        rows, is_full = await self._outbox_rows(after, limit)
+        if not rows:
             return EventPage((), after, is_full=False)
-        until = rows[taken - 1][0]
-        events = await self._task_events(log, after, until) if any(count for _, _, count, _ in rows[:taken]) else []
-        told = [
-            event
-            for position, at, _, facts in rows[:taken]
-            if facts is not None
-            for event in fact_events(log, position, at, facts)
-        ]
-        events = sorted(events + told, key=lambda event: event.place)
-        return EventPage(tuple(events), until, is_full=taken < len(rows) or len(rows) == ROWS_AT_ONCE)
+        acts = await self._acts_between(after, rows)
+        events = sorted(await self._events_of(log, acts) + _facts_of(log, rows), key=_place)
+        return EventPage(tuple(events), rows[-1][0], is_full=is_full)
+
+    async def read_written(self, *, after: int, limit: int, source: str) -> WrittenPage:
+        """Return what `read_events` returns, written as it is published by `source`."""
+        log = await self._log()
+        rows, is_full = await self._outbox_rows(after, limit)
+        if not rows:
+            return WrittenPage((), (), (), after, is_full=False)
+        if (writer := self._writers.get((log, source))) is None:
+            writer = self._writers[log, source] = EventWriter(source, self._acts)
+        acts = sorted(await self._acts_between(after, rows), key=itemgetter(0, 1))
+        values, failed = await self._written(log, acts, writer)
+        subjects = [row[3] for row in acts]
+        if facts := _facts_of(log, rows):
+            places = [*((row[0], row[1]) for row in acts), *(event.place for event in facts)]
+            subjects += [event.subject for event in facts]
+            values += map(writer.write_usually, facts)
+            order = sorted(range(len(places)), key=places.__getitem__)
+            subjects, values = [subjects[index] for index in order], [values[index] for index in order]
+        return WrittenPage(subjects, values, failed, rows[-1][0], is_full=is_full)
 
     async def prune_events(self, *, written_before: Instant, most: int, limit: int) -> int:
         """Drop rows that every consumer has passed on: those written before a time, and all but the last `most`."""
@@ -87,12 +99,7 @@ class EventLog(Part):
         )
         if not rows:
             return Picked((), span.after, is_full=False)
-        events = [
-            event
-            for position, at, _, facts in rows
-            if facts is not None
-            for event in fact_events(log, position, at, facts)
-        ]
+        events = _facts_of(log, rows)
         positions = [position for position, _, has_ends, _ in rows if has_ends]
         if positions:
             acts = await self._database.fetch(
@@ -106,7 +113,7 @@ class EventLog(Part):
                 lanes=await self._lanes_of_interest(narrow),
             )
             ends = await self._events_of(log, acts, logged=LOGGED_IN_NOTIFICATIONS)
-            events = sorted(events + ends, key=lambda event: event.place)
+            events = sorted(events + ends, key=_place)
         return Picked(tuple(events), rows[-1][0], is_full=len(rows) == span.limit)
 
     async def ends_in_jobs(self, jobs: Sequence[JobId], outcome: State, *, limit: int) -> list[list[EndedTask]]:
@@ -193,21 +200,49 @@ class EventLog(Part):
         self._log_name = self._log_name or (await self.log_span()).name
         return self._log_name
 
-    async def _task_events(self, log: str, after: int, until: int) -> list[Event]:
-        rows = await self._database.fetch(Line.EVENTS, "read_acts", repeat=True, after=after, until=until)
-        return await self._events_of(log, rows)
+    async def _outbox_rows(self, after: int, limit: int) -> tuple[Rows, bool]:
+        """Return the rows behind a position until they have `limit` events, and whether there may be more at once."""
+        taken: Rows = []
+        size = 0
+        for most in ROWS_AT_ONCE:
+            start = taken[-1][0] if taken else after
+            rows = await self._database.fetch(Line.EVENTS, "read_outbox", repeat=True, after=start, limit=most)
+            for row in rows:
+                _, _, count, facts = row
+                taken.append(row)
+                size += count + (facts is not None)
+                if size >= limit:
+                    return taken, row is not rows[-1] or len(rows) == most
+            if len(rows) < most:
+                return taken, False
+        return taken, True
+
+    async def _acts_between(self, after: int, rows: Rows) -> Rows:
+        """Return the acts in rows behind a position, with what is known of their tasks."""
+        if not any(count for _, _, count, _ in rows):
+            return []
+        return await self._database.fetch(Line.EVENTS, "read_acts", repeat=True, after=after, until=rows[-1][0])
+
+    async def _written(self, log: str, acts: Rows, writer: EventWriter) -> tuple[list[bytes], list[Event]]:
+        """Return acts as events that are written out, and those of tasks that failed for good."""
+        lanes = await self._lanes_in(acts)
+        values = writer.write(acts, lambda row: task_event(log, self._told(row), _known(row, lanes)))
+        others = await self._events_of(log, [row for row, value in zip(acts, values, strict=True) if value is None])
+        following = map(writer.write_usually, others)
+        told = [next(following) if value is None else value for value in values]
+        return told, [event for event in others if event.type == TASK_FAILED]
+
+    async def _lanes_in(self, acts: Rows) -> Mapping[int, Lane]:
+        return await self._lanes.lanes({row[FIRST_KNOWN] for row in acts if row[FIRST_KNOWN] is not None})
 
     async def _events_of(self, log: str, rows: Rows, *, logged: frozenset[Act] = FAILED) -> list[Event]:
         """Return acts as events, those in `logged` with the last lines of the log; rows as those of read_acts."""
-        lanes = await self._lanes.lanes({row[FIRST_KNOWN] for row in rows if row[FIRST_KNOWN] is not None})
+        lanes = await self._lanes_in(rows)
         told = [self._told(row) for row in rows]
         lines = await self._last_lines([(each.task, each.epoch) for each in told if each.act in logged])
         return [
             task_event(
-                log,
-                each,
-                None if row[FIRST_KNOWN] is None else _known(row, lanes[row[FIRST_KNOWN]]),
-                lines.get((each.task, each.epoch)) if each.act in logged else None,
+                log, each, _known(row, lanes), lines.get((each.task, each.epoch)) if each.act in logged else None
             )
             for row, each in zip(rows, told, strict=True)
         ]
@@ -245,11 +280,25 @@ class EventLog(Part):
         return sorted(lanes)
 
 
-def _known(row: Sequence[Any], lane: Lane) -> KnownTask:
-    options, created_at, asked_due_at = row[FIRST_KNOWN + 1 : FIRST_PAST]
+def _facts_of(log: str, rows: Rows) -> list[Event]:
+    """Return the facts in rows of the outbox as events."""
+    return [
+        event for position, at, _, facts in rows if facts is not None for event in fact_events(log, position, at, facts)
+    ]
+
+
+def _place(event: Event) -> EventPosition:
+    return event.place
+
+
+def _known(row: Sequence[Any], lanes: Mapping[int, Lane]) -> KnownTask | None:
+    """Return what a row of read_acts says of its task; None if the task was pruned."""
+    number, options, created_at, asked_due_at = row[FIRST_KNOWN:FIRST_PAST]
+    if number is None:
+        return None
     past, now = row[FIRST_PAST:FIRST_NOW], row[FIRST_NOW:]
     return KnownTask(
-        lane,
+        lanes[number],
         options,
         created_at,
         asked_due_at,

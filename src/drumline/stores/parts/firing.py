@@ -202,6 +202,8 @@ class Firing(Part):
     async def _stop_previous(self, transaction: Transaction, plans: Sequence[Due]) -> StoppedSchedule:
         """Cancel what previous runs made: jobs before tasks, and each in the order of their ids."""
         effects = NO_EFFECTS
+        if not plans:
+            return StoppedSchedule((), effects)
         jobs = await lock_jobs(transaction, sorted(due.row.last_job for due in plans if due.row.last_job))
         for job in jobs.values():
             led_to = await self._jobs.cancel_job(False, OVERTAKEN, transaction, job, {})

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from drumline.core.errors import Conflict, NotFound
 from drumline.core.ids import TaskId
-from drumline.core.job_steps import Following, begun, follow, may_skip, skip_error
+from drumline.core.job_steps import Following, Waiting, begun, follow, may_skip, skip_error
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State
 from drumline.ports.changed import Changed
@@ -28,13 +28,21 @@ from drumline.stores.job_rows import (
     jobs_changed,
     tally_of,
 )
+from drumline.stores.parts.families import Relatives, end_children, lock_relatives
 
 
 class Members(NamedTuple):
-    """Tasks of jobs, and the jobs that are locked for them."""
+    """Tasks whose end has consequences: the jobs that are locked for them, and the tasks that started them."""
 
     job_of: Mapping[TaskId, str]
     jobs: Mapping[str, JobRow]
+    relatives: Relatives | None = None
+    """Those that other tasks started or that started others; None if they were not looked for."""
+
+    @property
+    def tasks(self) -> list[TaskId]:
+        """All of them."""
+        return [*self.job_of, *(task for task in self.relatives or () if task not in self.job_of)]
 
 
 Ended = Mapping[TaskId, tuple[State, int | None]]
@@ -69,41 +77,54 @@ class JobFollowing(Part):
     async def lock_members(
         self, transaction: Transaction, tasks: Sequence[TaskId], *, with_needed: bool = False
     ) -> Members | None:
-        """Lock the jobs of tasks, before anything else is locked; None if they belong to none.
+        """Lock the jobs of tasks and the tasks that started them, before anything else is locked.
 
-        `with_needed` locks the jobs that those depend on too.
+        None if their ends have no consequences: they belong to no job, and neither were started by tasks nor started
+        any. `with_needed` locks the jobs that those depend on too.
         """
         rows = await transaction.fetch("in_jobs", ids=list(tasks))
         if not rows:
-            return None
+            relatives = await lock_relatives(transaction, tasks)
+            return Members({}, {}, relatives) if relatives else None
         job_of = {TaskId(task): str(job) for task, job, _ in rows}
         wanted = set(job_of.values())
         if with_needed:
             wanted |= {str(other) for _, other in await transaction.fetch("deps", ids=list(wanted))}
-        return Members(job_of, await lock_jobs(transaction, wanted))
+        jobs = await lock_jobs(transaction, wanted)
+        return Members(job_of, jobs, await lock_relatives(transaction, tasks))
 
     async def record_in_jobs(self, transaction: Transaction, endings: Sequence[Ending], members: Members) -> Effects:
-        """Write endings, and what follows from them: of tasks of these jobs, or of none."""
+        """Write endings, and what follows from them in jobs and for the tasks that started those."""
         await self.record(transaction, endings)
-        mine = [each for each in endings if each.id in members.job_of]
-        ended = {each.id: (each.state, each.started_at) for each in mine if not is_queued(each)}
-        return await self.follow_all(transaction, ended, [each.id for each in mine if is_queued(each)], members)
+        ended = {each.id: (each.state, each.started_at) for each in endings if not is_queued(each)}
+        return await self.follow_all(transaction, ended, [each.id for each in endings if is_queued(each)], members)
 
     async def follow_all(
         self, transaction: Transaction, ended: Ended, queued: Sequence[TaskId], members: Members
     ) -> Effects:
-        """Do what follows from attempts in jobs that ended: those that ended their task, and those that queued it."""
-        effects = await self.follow(transaction, ended, members) if ended else NO_EFFECTS
+        """Do what follows from attempts that ended: those that ended their task, and those that queued it."""
+        in_jobs = {task: end for task, end in ended.items() if task in members.job_of}
+        effects = await self.follow(transaction, in_jobs, members) if in_jobs else NO_EFFECTS
         # After the ends: what ended in the same list holds no task back.
-        held_back = await self._hold_back_early(transaction, queued)
-        return effects + held_back_by(held_back) if held_back else effects
+        held_back = await self._hold_back_early(transaction, [task for task in queued if task in members.job_of])
+        if held_back:
+            effects += held_back_by(held_back)
+        relatives = members.relatives or {}
+        children = {task: state for task, (state, _) in ended.items() if relatives.get(task) is not None}
+        return effects + await self._end_children(transaction, children) if children else effects
+
+    async def _end_children(self, transaction: Transaction, ended: Mapping[TaskId, State]) -> Effects:
+        """Count tasks that others started and that have ended, and let those be claimed that waited for them."""
+        woken = await end_children(transaction, ended, self._lanes, self._now())
+        await self.note_queued(woken)
+        return Effects(released=tuple(each.hint for each in woken if each.hint is not None))
 
     async def follow(self, transaction: Transaction, ended: Ended, members: Members) -> Effects:
         """Release and skip what waited for tasks that have just ended, and count them in their jobs."""
         states = {task: state for task, (state, _) in ended.items()}
-        blocked = await _blocked_by(transaction, states)
+        blocked, waiting = await _blocked_by(transaction, states)
         following = begun(
-            follow(states, {each.id: each.waiting() for each in blocked.values()}),
+            follow(states, waiting),
             lambda task: members.jobs[blocked[task].job].pending_jobs > 0,
         )
         await count_parents(transaction, following.counted)
@@ -158,7 +179,10 @@ class JobFollowing(Part):
     async def count(self, transaction: Transaction, tallies: Sequence[Tally], before: Mapping[str, JobRow]) -> Effects:
         """Add to the counts of jobs, and return whose status changed."""
         after = await self.count_ends(transaction, tallies)
-        changed = [row for row in after if row.status is not before[row.id].status]
+        return await self.tell_changed(transaction, [row for row in after if row.status is not before[row.id].status])
+
+    async def tell_changed(self, transaction: Transaction, changed: Sequence[JobRow]) -> Effects:
+        """Write into the outbox that jobs have come to another status."""
         await tell_facts(transaction, [job_fact(WORD_OF[row.status], row) for row in changed], now=self._now())
         return jobs_changed(changed) if changed else NO_EFFECTS
 
@@ -213,12 +237,16 @@ def tally_columns(tallies: Sequence[Tally]) -> dict[str, list[object]]:
     }
 
 
-async def _blocked_by(transaction: Transaction, ended: Mapping[TaskId, State]) -> dict[TaskId, Blocked]:
-    """Return the blocked tasks that may be released or skipped because of some ends."""
+async def _blocked_by(
+    transaction: Transaction, ended: Mapping[TaskId, State]
+) -> tuple[dict[TaskId, Blocked], dict[TaskId, Waiting]]:
+    """Return the blocked tasks that may be released or skipped because of some ends, and what the rules ask of them."""
     blocked = [Blocked(*row) for row in await transaction.fetch("children", ids=list(ended))]
-    if blocked and may_skip(ended, {each.id: each.waiting() for each in blocked}):
+    waiting = {each.id: each.waiting() for each in blocked}
+    if blocked and may_skip(ended, waiting):
         blocked = [Blocked(*row) for row in await transaction.fetch("descendants", ids=list(ended))]
-    return {each.id: each for each in blocked}
+        waiting = {each.id: each.waiting() for each in blocked}
+    return {each.id: each for each in blocked}, waiting
 
 
 def _skipped(blocked: Blocked, error: ErrorInfo) -> Ending:

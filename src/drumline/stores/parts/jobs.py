@@ -5,17 +5,19 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from drumline.core.attempt import AttemptOutcome, JobAttempt
 from drumline.core.codec import decode
-from drumline.core.errors import NotFound
-from drumline.core.ids import JobId, TaskId
+from drumline.core.errors import Invalid, NotFound
+from drumline.core.ids import JobId, TaskId, id_above
 from drumline.core.job import JobView, NodeView
+from drumline.core.mapping import ITEMS_KEY, MAP, NodeItems
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import State
 from drumline.core.task import Lane
 from drumline.ports.jobs import JobFilter
-from drumline.stores.driver import ABOVE_ALL, Line
+from drumline.stores.driver import ABOVE_ALL, BELOW_ALL, Line
 from drumline.stores.job_rows import NUMBER_OF, RUN_IFS, JobRow, job_row, job_view
 from drumline.stores.parts.control_jobs import JobControl
 from drumline.stores.parts.submit_jobs import JobSubmission
@@ -45,12 +47,17 @@ class Jobs(JobSubmission, JobControl):
 
     async def list_jobs(self, which: JobFilter, *, limit: int, before: JobId | None = None) -> list[JobView]:
         """Return jobs, newest first, starting below `before`; their running tasks are not counted."""
+        start = before or JobId(ABOVE_ALL)
+        # Ids are in the order of their time, so a stretch of time is a stretch of ids.
+        if which.until is not None:
+            start = min(start, JobId(id_above(which.until - 1)))
         found = await self._database.fetch(
             Line.BROAD,
             "list_jobs",
             repeat=True,
             within=which.tenant,
-            before=before or ABOVE_ALL,
+            first=BELOW_ALL if which.since is None else id_above(which.since - 1),
+            before=start,
             tenant=which.tenant,
             name=which.name,
             owner=which.owner,
@@ -69,7 +76,15 @@ class Jobs(JobSubmission, JobControl):
         await self._check_job(job, tenant)
         rows = await self._database.fetch(Line.REQUEST, "nodes", repeat=True, within=tenant, job=job)
         lanes = await self._lanes.lanes({row[2] for row in rows})
-        return [_node(row, lanes[row[2]]) for row in rows]
+        nodes = [_node(row, lanes[row[2]]) for row in rows]
+        maps = [node.task for node in nodes if node.name == MAP and node.started_at is not None]
+        if not maps:
+            return nodes
+        counted = await self._database.fetch(
+            Line.REQUEST, "node_items", repeat=True, within=tenant, ids=maps, key=ITEMS_KEY
+        )
+        items = {str(task): _items(*counts) for task, *counts in counted}
+        return [replace(node, items=items.get(node.task)) for node in nodes]
 
     async def job_attempts(self, job: JobId, *, limit: int, tenant: str | None = None) -> list[JobAttempt]:
         """Return up to `limit` executions of a job's tasks; raises `NotFound`."""
@@ -108,6 +123,15 @@ def _node(row: Iterable[Any], lane: Lane) -> NodeView:
         run_if=RUN_IFS[run_if], due_at=due_at, attempt=attempt, started_at=started_at, finished_at=finished_at,
         reason=None if error is None else decode(error, ErrorInfo).message, cause=cause,
     )  # fmt: skip
+
+
+def _items(noted: str | bytes | None, started: int, ended: int, failed: int) -> NodeItems:
+    """Return how far a map is; its first attempt notes how many items there are before it starts their tasks."""
+    try:
+        total = 0 if noted is None else decode(noted, int)
+    except Invalid:  # an app's own task of that name, which records what it likes
+        total = 0
+    return NodeItems(total=max(total, started), ended=ended, failed=failed)
 
 
 def _job_attempt(row: Iterable[Any]) -> JobAttempt:

@@ -29,6 +29,10 @@ from drumline.stores.flow_rows import (
 _COLUMNS: Final = ("tenant", "name", "queue", "task", "keyed_by", "max_concurrent", "rate", "period_ms")
 
 
+_NO_NUMBER = -1
+"""Stands for a key that has no number yet."""
+
+
 class FlowLimitStore(Part):
     """`ports.flow.FlowLimitStore`."""
 
@@ -37,7 +41,7 @@ class FlowLimitStore(Part):
         row = {field: getattr(limit, field) for field in _COLUMNS}
 
         async def act(transaction: Transaction) -> tuple[FlowLimit, FlowLimit | None]:
-            await transaction.fetch("hold_limits")
+            await self._hold(transaction)
             others = await read_limits(transaction, limit.tenant)
             check_limits(limit, others)
             before = next((other for other in others if other.name == limit.name), None)
@@ -60,7 +64,7 @@ class FlowLimitStore(Part):
         seen = {limit.id for limit in await self.limits(tenant=tenant) if limit.name == name}
 
         async def act(transaction: Transaction) -> FlowLimit:
-            await transaction.fetch("hold_limits")
+            await self._hold(transaction)
             found = next((limit for limit in await read_limits(transaction, tenant) if limit.id in seen), None)
             if found is None:
                 raise NotFound(f"there is no limit {name}", field="name")
@@ -112,6 +116,10 @@ class FlowLimitStore(Part):
                 hints += back if lane is None else []
         return moved, hints
 
+    async def _hold(self, transaction: Transaction) -> None:
+        """Let nobody else change limits, nor claim under them, until this is committed."""
+        await transaction.fetch("hold_limits")
+
     async def _changed(self, transaction: Transaction, limit: FlowLimit) -> None:
         """Note that a limit was set or deleted; a store of one database has nobody to tell."""
 
@@ -160,9 +168,10 @@ class FlowLimitStore(Part):
         limits = [limit for limit in await read_limits(transaction, lane.tenant) if limit.concerns(lane)]
         keyed_by = next((limit.keyed_by for limit in limits if limit.keyed_by), None)
         key = None if keyed_by is None else key_of(keyed_by, payload, decode_options(options))
-        number = NO_KEY if key is None else (await key_numbers(transaction, lane.tenant, [key]))[0]
+        number = NO_KEY if key is None else await _known_number(transaction, lane.tenant, key)
         under = LimitedLane(0, lane, is_twin=True, limits=tuple(limits)).candidate(task, 0, number)
-        uses = await slot_uses(transaction, [under], {limit.id: limit for limit in limits}, now)
+        # Nothing is written: whoever asks may only be allowed to read.
+        uses = await uses_of(transaction, _columns(asked_of([under], {limit.id: limit for limit in limits}, now)))
         split = [limit.slots(number) for limit in limits if limit.split]
         shares = await self._shares(transaction, split, now) if split else NO_SHARES
         return [
@@ -224,6 +233,12 @@ async def key_numbers(transaction: Transaction, tenant: str, keys: Sequence[str]
         rows = await transaction.fetch("limit_key_numbers", tenant=tenant, keys=wanted)
     numbers = dict(tuple(row) for row in rows)
     return [numbers[key] for key in keys]
+
+
+async def _known_number(transaction: Transaction, tenant: str, key: str) -> int:
+    """Return the number of a key; one that no key has if it has none yet, so that nothing is used under it."""
+    rows = await transaction.fetch("limit_key_numbers", tenant=tenant, keys=[key])
+    return int(rows[0][1]) if rows else _NO_NUMBER
 
 
 async def slot_uses(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from drumline.core.attempt import Progress, ProgressNote
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
+from drumline.core.log_lines import LogPiece, LogPlace
 from drumline.ports.outputs import Artifact, ArtifactView, LogChunk, LogPage
 from drumline.stores.driver import Line, Part, storable
 
@@ -41,6 +42,45 @@ class Outputs(Part):
             tenant=tenant,
         )
         return LogPage("".join(text for _, _, text in rows), (rows[-1][0], rows[-1][1]) if rows else after)
+
+    async def first_logs(
+        self, tasks: Sequence[TaskId], *, pieces: int, longest: int, tenant: str | None = None
+    ) -> list[tuple[LogPiece, ...]]:
+        """Return how the log of each task begins: its first pieces, each up to `longest` characters."""
+        rows = await self._database.fetch(
+            Line.BROAD,
+            "first_logs",
+            repeat=True,
+            within=tenant,
+            ids=list(tasks),
+            pieces=pieces,
+            longest=longest,
+            tenant=tenant,
+        )
+        found: dict[str, list[LogPiece]] = {}
+        for task, epoch, seq, text in rows:
+            found.setdefault(str(task), []).append(LogPiece(epoch, seq, 0, text))
+        return [tuple(sorted(found.get(task, ()))) for task in tasks]
+
+    async def log_from(
+        self, task: TaskId, place: LogPlace, *, pieces: int, longest: int, tenant: str | None = None
+    ) -> tuple[LogPiece, ...]:
+        """Return how the log of a task goes on at a place: the next pieces, each up to `longest` characters."""
+        rows = await self._database.fetch(
+            Line.BROAD,
+            "log_from",
+            repeat=True,
+            within=tenant,
+            id=task,
+            epoch=place.epoch,
+            seq=place.seq,
+            offset=place.offset,
+            pieces=pieces,
+            longest=longest,
+            tenant=tenant,
+        )
+        at = (place.epoch, place.seq)
+        return tuple(LogPiece(epoch, seq, place.offset if (epoch, seq) == at else 0, text) for epoch, seq, text in rows)
 
     async def put_artifact(self, artifact: Artifact) -> None:
         """Keep a file under its task and name; a later one replaces it."""

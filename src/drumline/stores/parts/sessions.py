@@ -6,10 +6,11 @@ from typing import Any, Final
 from drumline.aio.threads import off_loop
 from drumline.core.clock import Instant
 from drumline.core.codec import decode, encode
-from drumline.core.errors import NotFound
-from drumline.core.event import worker_closed, worker_draining, worker_opened
+from drumline.core.errors import Conflict, NotFound
+from drumline.core.event import worker_closed, worker_draining, worker_opened, worker_undrained
 from drumline.core.ids import SessionId, session_text
-from drumline.core.session import SessionSpec, SessionView
+from drumline.core.session import SessionSpec, SessionView, Usage
+from drumline.ports.sessions import Left
 from drumline.stores.driver import Line, Part, Transaction, tell_facts
 from drumline.stores.parts.task_types import publish_types
 
@@ -63,7 +64,38 @@ class SessionTables(Part):
             return bool(rows)
 
         if not await self._database.transact(Line.REQUEST, drain, repeat=True):
-            raise NotFound(f"worker {session_text(session)} has no open session", field="id")
+            raise _not_open(session)
+
+    async def undrain_session(self, session: SessionId) -> None:
+        """Let a worker that was asked to drain go on; raises `Conflict` if it has left, and `NotFound`."""
+
+        async def undrain(transaction: Transaction) -> list[tuple[bool, bool]]:
+            rows = await transaction.fetch("undrain_session", session=session)
+            facts = [worker_undrained(session, spec) for spec in told_specs(rows)]
+            await tell_facts(transaction, facts, now=self._now())
+            return list(await transaction.fetch("session_end", session=session))
+
+        found = await self._database.transact(Line.REQUEST, undrain, repeat=True)
+        is_open, was_reaped = found[0] if found else (False, True)
+        if is_open:
+            return
+        if was_reaped:
+            raise _not_open(session)
+        raise Conflict(f"worker {session_text(session)} has left already; start it again", field="id")
+
+    async def leave_session(self, session: SessionId) -> Left:
+        """Close a session that was asked to drain, unless that was undone."""
+
+        async def leave(transaction: Transaction) -> Left:
+            rows = await transaction.fetch("leave_session", session=session, now=self._now())
+            facts = [worker_closed(session, spec) for spec in told_specs(rows)]
+            await tell_facts(transaction, facts, now=self._now())
+            if rows:
+                return Left.CLOSED
+            is_open = any(is_open for is_open, _ in await transaction.fetch("session_end", session=session))
+            return Left.KEPT if is_open else Left.NOT_OPEN
+
+        return await self._database.transact(Line.SETTLE, leave, repeat=True)
 
     async def close_session(self, session: SessionId) -> None:
         """Note that a worker has left in order."""
@@ -75,16 +107,21 @@ class SessionTables(Part):
 
         await self._database.transact(Line.SETTLE, close, repeat=True)
 
-    async def sessions(self, *, closed: bool = False, tenant: str | None = None) -> list[SessionView]:
+    async def sessions(
+        self, *, closed: bool = False, tenant: str | None = None, only: SessionId | None = None
+    ) -> list[SessionView]:
         """Return the open sessions, and with `closed` those that ended lately too; `held` is as of the last beat."""
         since = await self._time() - CLOSED_FOR_MS if closed else None
-        rows = await self._database.fetch(Line.BROAD, "sessions", repeat=True, within=tenant, closed_since=since)
+        rows = await self._database.fetch(
+            Line.BROAD, "sessions", repeat=True, within=tenant, closed_since=since, only=only
+        )
         views = await off_loop(sum(len(row[1]) for row in rows), lambda: [
             SessionView(
                 id=SessionId(session), spec=decode(spec, SessionSpec), opened_at=Instant(opened_at),
                 beat_at=Instant(beat_at), beat=beat, should_drain=bool(should_drain), closed_at=closed_at, held=held,
+                usage=Usage(memory=memory, cpu=cpu),
             )
-            for session, spec, opened_at, beat_at, beat, should_drain, closed_at, held in rows
+            for session, spec, opened_at, beat_at, beat, should_drain, closed_at, memory, cpu, held in rows
         ])  # fmt: skip
         return [view for view in views if view.spec.serves(tenant)]
 
@@ -101,6 +138,10 @@ class SessionTables(Part):
         """Return the beat number of every open session."""
         rows = await self._database.fetch(Line.BROAD, "beat_numbers", repeat=True)
         return {SessionId(session): beat for session, beat in rows}
+
+
+def _not_open(session: SessionId) -> NotFound:
+    return NotFound(f"worker {session_text(session)} has no open session", field="id")
 
 
 def told_specs(rows: Sequence[tuple[str]]) -> list[SessionSpec]:

@@ -1,12 +1,12 @@
 """Figures over time. How they are counted from the log of events is in `stats.py` of each store."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec import structs
 
 from drumline.core.clock import Instant
-from drumline.core.stats import STEPS, Figure, Level, Measure, Stat, StatsRange
+from drumline.core.stats import STEPS, DurationCount, Figure, Level, Measure, Stat, StatsRange
 from drumline.stores.driver import Line, Part, Transaction
 
 
@@ -21,6 +21,16 @@ class StatsTables(Part):
         return [
             Stat(at=Instant(at), measure=Measure(measure), duration=duration, count=count)
             for at, measure, duration, count in rows
+        ]
+
+    async def read_durations(self, names: Sequence[str], stretch: StatsRange) -> list[DurationCount]:
+        """Return how long tasks of these names waited and ran in a stretch of time."""
+        which = structs.asdict(stretch) | {"names": list(names)}
+        del which["name"]
+        rows = await self._database.fetch(Line.REQUEST, "read_durations", repeat=True, within=stretch.tenant, **which)
+        return [
+            DurationCount(name=name, measure=Measure(measure), duration=duration, count=count)
+            for name, measure, duration, count in rows
         ]
 
     async def total_stats(self) -> list[Figure]:
@@ -55,6 +65,34 @@ class StatsTables(Part):
             Line.REQUEST, "read_depth", repeat=True, within=stretch.tenant, **structs.asdict(stretch)
         )
         return [Level(at=Instant(at), total=total, samples=samples) for at, total, samples in rows]
+
+    async def oldest_due(self, *, tenant: str | None, queue: str | None, name: str | None) -> Instant | None:
+        """Return when the task was due that has been due and waiting for longest."""
+        ((due_at,),) = await self._database.fetch(
+            Line.REQUEST,
+            "oldest_due",
+            repeat=True,
+            within=tenant,
+            tenant=tenant,
+            queue=queue,
+            name=name,
+            now=self._now(),
+        )
+        return None if due_at is None else Instant(due_at)
+
+    async def oldest_fire(self, *, tenant: str | None, schedule: str | None, since: Instant) -> Instant | None:
+        """Return when the fire of a schedule was due that has been due for longest and has not begun."""
+        ((at,),) = await self._database.fetch(
+            Line.REQUEST,
+            "oldest_fire",
+            repeat=True,
+            within=tenant,
+            tenant=tenant,
+            schedule=schedule,
+            since=since,
+            now=self._now(),
+        )
+        return None if at is None else Instant(at)
 
     async def prune_stats(self, *, step: int, before: Instant) -> int:
         """Delete the figures of one width from before a time; return how many."""

@@ -10,17 +10,19 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Raw
 
+from drumline.aio.batcher import Batcher
 from drumline.aio.threads import off_loop
 from drumline.core.attempt import AttemptOutcome, AttemptView
-from drumline.core.clock import NEVER, Instant
+from drumline.core.clock import NEVER, Clock, Instant
 from drumline.core.codec import decode
 from drumline.core.ids import TaskId, id_above
 from drumline.core.outcome import ErrorInfo
 from drumline.core.priority import score
 from drumline.core.state import LIVE, State, Status, states_of
 from drumline.core.task import Lane, TaskView, decode_options
-from drumline.ports.query import Count, Holder, QueueView, TaskFilter, WaitingType, count_up_to
-from drumline.stores.driver import ABOVE_ALL, Database, Line, Part
+from drumline.ports.query import Count, Found, Holder, QueueView, TaskFilter, WaitingType, count_up_to
+from drumline.stores.driver import ABOVE_ALL, Database, Lanes, Line, Part
+from drumline.stores.parts.task_search import EFFORT, TaskSearch
 
 QUEUE_BYTES: Final = 20
 """What showing a queue costs, as bytes of JSON."""
@@ -31,6 +33,14 @@ LEAST_AT_ONCE: Final = 200
 MOST_AT_ONCE: Final = 5000
 """How many candidates are read at once when the first of them were not enough."""
 
+MOST_TOGETHER: Final = 256
+"""Tasks that are read together for callers that ask for one each, if those are small."""
+BYTES_TOGETHER: Final = 1024 * 1024
+"""What payloads and results of tasks that are read together should have at most, going by those read before."""
+READS_AT_ONCE: Final = 2
+
+SingleRead = tuple[TaskId, str | None]
+"""A task, and the tenant that it is read for."""
 Finder = tuple[str, dict[str, Any]]
 """The statement that finds candidates, and its parameters besides where to begin and how many."""
 
@@ -45,7 +55,17 @@ class LaneCounts(NamedTuple):
 
 
 class TaskQueries(Part):
-    """`ports.query.Querying`."""
+    """`ports.query.Querying`.
+
+    Callers that ask for one task each at the same time share a statement, which begins after all of them have asked:
+    each sees what was committed before it asked.
+    """
+
+    def __init__(self, database: Database, clock: Clock | None, lanes: Lanes) -> None:
+        super().__init__(database, clock, lanes)
+        self._singles: Batcher[SingleRead, TaskView | None] = Batcher(
+            self._get_singles, name="reads of tasks", largest=MOST_TOGETHER, parallel=READS_AT_ONCE
+        )
 
     async def now(self) -> Instant:
         """Return the store's time."""
@@ -55,6 +75,25 @@ class TaskQueries(Part):
         self, tasks: Sequence[TaskId], *, tenant: str | None = None, payload: bool = True
     ) -> list[TaskView | None]:
         """Return tasks as they are now; None for those that do not exist (for this tenant)."""
+        if payload and len(tasks) == 1:
+            return [await self._singles.joined((tasks[0], tenant))]
+        return await self._get(tasks, tenant, payload=payload)
+
+    async def _get_singles(self, reads: list[SingleRead]) -> list[TaskView | None]:
+        """Return one task for each caller: with a statement for each tenant, behind its wall."""
+        tasks_of: dict[str | None, list[TaskId]] = {}
+        for task, tenant in reads:
+            tasks_of.setdefault(tenant, []).append(task)
+        found: dict[SingleRead, TaskView | None] = {}
+        size = 0
+        for tenant, tasks in tasks_of.items():
+            for task, view in zip(tasks, await self._get(tasks, tenant, payload=True), strict=True):
+                found[task, tenant] = view
+                size += 0 if view is None else len(view.payload or b"") + len(view.result or b"")
+        self._singles.resize(min(MOST_TOGETHER, max(1, BYTES_TOGETHER * len(reads) // (size + 1))))
+        return [found[read] for read in reads]
+
+    async def _get(self, tasks: Sequence[TaskId], tenant: str | None, *, payload: bool) -> list[TaskView | None]:
         rows = await self._database.fetch(
             Line.REQUEST, "get", repeat=True, within=tenant, ids=list(tasks), with_payload=payload
         )
@@ -72,8 +111,31 @@ class TaskQueries(Part):
         """Return who runs or ran each execution, by task and epoch; None for one that there never was."""
         ids, epochs = [task for task, _ in executions], [epoch for _, epoch in executions]
         rows = await self._database.fetch(Line.REQUEST, "holders", repeat=True, ids=ids, epochs=epochs)
-        found = {(str(task), epoch): Holder(session or None, nonce or 0) for task, epoch, session, nonce in rows}
+        found = {
+            (str(task), epoch): Holder(session or None, nonce or 0, attempt)
+            for task, epoch, session, nonce, attempt in rows
+        }
         return [found.get(execution) for execution in executions]
+
+    async def count_lanes(self, *, up_to: int, tenant: str | None = None) -> int:
+        """Return how many lanes there are, or a tenant has; up to `up_to` perhaps too many: unused numbers count."""
+        if tenant is not None:
+            ((count,),) = await self._database.fetch(Line.BROAD, "count_lanes_of", repeat=True, tenant=tenant)
+            return int(count)
+        ((last,),) = await self._database.fetch(Line.REQUEST, "last_lane", repeat=True)
+        if last <= up_to:
+            return int(last)  # numbers are given one after the other, and few are left out
+        ((count,),) = await self._database.fetch(Line.BROAD, "count_all_lanes", repeat=True)
+        return int(count)
+
+    async def existing_lanes(self, lanes: Iterable[Lane]) -> frozenset[Lane]:
+        """Return those of some lanes that there are."""
+        wanted = frozenset(lanes)
+        names, queues = {lane.name for lane in wanted}, {lane.queue for lane in wanted}
+        rows = await self._database.fetch(
+            Line.BROAD, "existing_lanes", repeat=True, names=sorted(names), queues=sorted(queues)
+        )
+        return wanted & {Lane(*row) for row in rows}
 
     async def count_ahead(self, task: TaskView, *, limit: int) -> int:
         """Return how many due tasks of a queued task's queue come before it, counting up to `limit`."""
@@ -132,6 +194,8 @@ class TaskQueries(Part):
         self, which: TaskFilter, *, limit: int, before: TaskId | None = None, payload: bool = False
     ) -> list[TaskView]:
         """Return tasks, newest first, starting below `before`."""
+        if which.also is not None:
+            raise ValueError("conditions are for search_tasks")
         name, values = self._finder(which, await lanes_matching(self._database, which))
         now = await self._time()
         listed: list[TaskView] = []
@@ -150,6 +214,25 @@ class TaskQueries(Part):
                 break
             start, at_once = candidates[-1], min(max(at_once * 4, LEAST_AT_ONCE), MOST_AT_ONCE)
         return listed[:limit]
+
+    async def search_tasks(
+        self, which: TaskFilter, *, limit: int, before: TaskId | None = None, payload: bool = False
+    ) -> Found:
+        """Return tasks that match a filter with all its conditions, newest first, and from where to go on."""
+        now = await self._time()
+
+        def matches(view: TaskView) -> bool:
+            return _matches(view, which, now) and (which.also is None or which.also.matches(view, now))
+
+        async def read(tasks: Sequence[TaskId]) -> list[TaskView | None]:
+            return await self._get(tasks, which.tenant, payload=False)
+
+        search = TaskSearch(self._database, which, read=read, match=matches, effort=EFFORT)
+        found = await search.run(limit=limit, before=before)
+        if not payload or not found.tasks:
+            return found
+        views = await self.get([view.id for view in found.tasks], tenant=which.tenant)
+        return Found(tuple(view for view in views if view is not None), found.rest)
 
     def _finder(self, which: TaskFilter, lanes: list[int] | None) -> Finder:
         if which.idempotency_key is not None:
@@ -235,7 +318,7 @@ def _oldest(counts: Iterable[LaneCounts]) -> Instant:
 def _view(row: Iterable[Any], lane: Lane) -> TaskView:
     (
         task, _, state, created_at, due_at, epoch, attempt, failures, crashes, cancel_requested, started_at,
-        finished_at, session, options, key, result, error, payload,
+        finished_at, session, options, key, result, error, payload, is_parked,
     ) = row  # fmt: skip
     return TaskView(
         id=TaskId(str(task)), lane=lane, state=State(state), created_at=created_at,
@@ -243,6 +326,7 @@ def _view(row: Iterable[Any], lane: Lane) -> TaskView:
         attempt=attempt, failures=failures, crashes=crashes, cancel_requested=bool(cancel_requested),
         started_at=started_at, finished_at=finished_at, worker=session, options=decode_options(options),
         idempotency_key=key, payload=_raw(payload), result=_raw(result), error=_error_info(error),
+        is_parked=bool(is_parked),
     )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ NUMBER_OF: Final[Mapping[Act, int]] = MappingProxyType(
         Act.RESUME: 15,
         Act.PARK: 16,
         Act.WAKE: 17,
+        Act.RESTART: 18,
     }
 )
 

@@ -16,12 +16,11 @@ from drumline.core.priority import score
 from drumline.core.state import Act
 from drumline.core.task import DEFAULT_OPTIONS, ClaimedTask, decode_options
 from drumline.ports.store import Claim, ClaimRequest
-from drumline.stores.driver import Line
+from drumline.stores.driver import Line, Transaction
 from drumline.stores.parts.limits import write_slots
 from drumline.stores.postgres.acts import NUMBER_OF
 from drumline.stores.postgres.connection import Rows
 from drumline.stores.postgres.cursors import LanePosition
-from drumline.stores.postgres.database import Transaction
 from drumline.stores.postgres.limiting import Limiting
 
 Able = tuple[tuple[str, ...], tuple[str, ...], str | None]
@@ -105,35 +104,61 @@ class Claiming(Limiting):
             return
         numbers = {place: number for number, (place, _) in enumerate(group, 1)}
         tasks = sorted(hints)
-        rows = await self._database.fetch(
-            Line.CLAIM,
-            "claim_hinted",
-            sessions=[request.session for _, request in group],
-            nonces=[request.nonce for _, request in group],
-            hints=tasks,
-            requests=[numbers[hints[task]] for task in tasks] if len(group) > 1 else (),
-            **_ability(able),
-            act=NUMBER_OF[Act.CLAIM],
-            limited=False,
-            now=self._now(),
-        )
-        await self._hand_over(rows, group, taken)
+        places = [numbers[hints[task]] for task in tasks] if len(group) > 1 else ()
+        columns = self._hinted_columns(able, [request for _, request in group], tasks, places)
+        await self._hand_over(await self._database.fetch(Line.CLAIM, "claim_hinted", **columns), group, taken)
 
     async def _claim_lone(
         self, able: Able, group: list[Numbered], hint: TaskId, taken: defaultdict[int, list[Ranked]]
     ) -> None:
         ((_, request),) = group
-        rows = await self._database.fetch(
-            Line.CLAIM,
-            "claim_lone",
-            session=request.session,
-            nonce=request.nonce,
-            hint=hint,
-            **_ability(able),
-            act=NUMBER_OF[Act.CLAIM],
-            now=self._now(),
-        )
+        rows = await self._database.fetch(Line.CLAIM, "claim_lone", **self._lone_columns(able, request, hint))
         await self._hand_over(rows, group, taken)
+
+    async def _lease_released(self, transaction: Transaction, request: ClaimRequest) -> Rows:
+        """Lease tasks to a claim in the transaction that has released them: those of its hints that it may be given."""
+        able, tasks = (request.queues, request.names, request.tenant), sorted(request.hints or ())
+        if len(tasks) == 1:
+            return await transaction.fetch("claim_lone", **self._lone_columns(able, request, tasks[0]))
+        return await transaction.fetch("claim_hinted", **self._hinted_columns(able, [request], tasks))
+
+    async def _claimed(self, request: ClaimRequest, rows: Rows) -> Claim:
+        """Return what a claim was given."""
+        taken: defaultdict[int, list[Ranked]] = defaultdict(list)
+        await self._hand_over(rows, [(0, request)], taken)
+        return (await self._answers(taken))[0]
+
+    def _hinted_columns(
+        self,
+        able: Able,
+        requests: Sequence[ClaimRequest],
+        tasks: Sequence[TaskId],
+        places: Sequence[int] = (),
+        *,
+        limited: bool = False,
+    ) -> dict[str, Any]:
+        """Return the parameters of `claim_hinted`; `places` has the request of each task, if there are several."""
+        return {
+            "sessions": [request.session for request in requests],
+            "nonces": [request.nonce for request in requests],
+            "hints": tasks,
+            "requests": places,
+            **_ability(able),
+            "act": NUMBER_OF[Act.CLAIM],
+            "limited": limited,
+            "now": self._now(),
+        }
+
+    def _lone_columns(self, able: Able, request: ClaimRequest, hint: TaskId) -> dict[str, Any]:
+        """Return the parameters of `claim_lone`."""
+        return {
+            "session": request.session,
+            "nonce": request.nonce,
+            "hint": hint,
+            **_ability(able),
+            "act": NUMBER_OF[Act.CLAIM],
+            "now": self._now(),
+        }
 
     async def _claim_limited(self, able: Able, group: list[Numbered]) -> dict[int, Claim]:
         """Claim tasks under limits for requests that can run the same: choose, lease and note the slots in one."""
@@ -144,18 +169,9 @@ class Claiming(Limiting):
             if not choice.chosen:
                 return [], choice.next_at
             tasks = sorted(candidate.task for candidate in choice.chosen)
-            numbers = _shared_out(tasks, requests)
-            rows = await transaction.fetch(
-                "claim_hinted",
-                sessions=[request.session for request in requests],
-                nonces=[request.nonce for request in requests],
-                hints=tasks,
-                requests=numbers if len(group) > 1 else (),
-                **_ability(able),
-                act=NUMBER_OF[Act.CLAIM],
-                limited=True,
-                now=self._now(),
-            )
+            places = _shared_out(tasks, requests) if len(group) > 1 else ()
+            columns = self._hinted_columns(able, requests, tasks, places, limited=True)
+            rows = await transaction.fetch("claim_hinted", **columns)
             counted = {candidate.task: candidate.slots for candidate in choice.chosen}
             epochs = {TaskId(str(row[1])): row[4] for row in rows}
             slots = [(limit, key, task, epoch, None) for task, epoch in epochs.items() for limit, key in counted[task]]

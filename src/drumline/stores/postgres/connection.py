@@ -36,6 +36,8 @@ BROAD: Final = {
     "enable_hashjoin": "on",
     "enable_mergejoin": "on",
     "enable_bitmapscan": "on",
+    "random_page_cost": "1.1",  # where an index finds what is asked for, it is used, also for much of a table
+    "max_parallel_workers_per_gather": "0",  # a count may take long, and no core from claims
 }
 """For those few statements that look at much of a table: let the planner choose, each time anew."""
 

@@ -1,17 +1,24 @@
-"""Records of durable tasks on PostgreSQL: one statement locks the leases of a batch and writes its records."""
+"""Records of durable tasks on PostgreSQL: one statement locks the leases of a batch and writes its records.
+
+Signals by correlation are behind the fence of slots.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from msgspec import Raw
 
-from drumline.core.durable import NewRecord, Record, RecordKind, RecordStatus
+from drumline.core.clock import NEVER
+from drumline.core.durable import NewRecord, NewSignal, Record, RecordKind, RecordStatus
 from drumline.core.errors import Fenced
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
-from drumline.ports.durable import DEFAULT_RECORD_LIMITS, Recorded, RecordLimits
+from drumline.ports.durable import DEFAULT_RECORD_LIMITS, Recorded, RecordLimits, SignalAnswer
 from drumline.stores.driver import Line, Transaction
-from drumline.stores.parts.durable import NOT_CURRENT, DurableTasks, LockedTask, record_of, too_much
+from drumline.stores.parts.durable import DurableTasks
+from drumline.stores.parts.records import NOT_CURRENT, LockedTask, record_of, too_much
+from drumline.stores.postgres.failures import SlotClosed
+from drumline.stores.postgres.submitting import MOVED
 
 Name = tuple[Lease, str, str]
 """Under which lease, name and key something is recorded."""
@@ -31,6 +38,16 @@ class PostgresDurableTasks(DurableTasks):
         if left:
             written |= await self._explained(left, limits)
         return [written[_name(new)] for new in records]
+
+    async def signal(self, signal: NewSignal) -> SignalAnswer:
+        """Keep a signal; one with a key is refused if this database takes no new work of its slot."""
+        try:
+            return await super().signal(signal)
+        except SlotClosed:
+            return MOVED
+
+    async def _fence(self, transaction: Transaction, slot: int, version: int) -> None:
+        await transaction.fetch("fence", slots=[slot], versions=[version], oldest=[NEVER])
 
     async def _record_at_once(self, records: Sequence[NewRecord], limits: RecordLimits) -> dict[Name, Recorded]:
         """Write records, each name and each task's lease once; return what was written."""

@@ -11,9 +11,9 @@ from drumline.core.dead_letter import Reason, cause_of
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
-from drumline.core.state import CANCELLABLE_BY_FLAG, TRANSITIONS, UNCOUNTED, Act, State
+from drumline.core.state import CANCELLABLE_BY_FLAG, TRANSITIONS, Act, State
 from drumline.stores.driver import Transaction
-from drumline.stores.endings import Ending, error_text
+from drumline.stores.endings import Counters, Ending, error_text
 from drumline.stores.postgres.acts import NUMBER_OF
 from drumline.stores.postgres.dead_letters import Death, write_dead_letters
 
@@ -56,6 +56,7 @@ def end(
     if held.cancel_requested and act in CANCELLABLE_BY_FLAG:
         act = Act.STOP
     state = TRANSITIONS[State.RUNNING, act]
+    counted, failures, crashes = Counters(held.attempt, held.failures, held.crashes).after(act)
     return Ending(
         id=TaskId(str(held.id)),
         act=act,
@@ -69,9 +70,9 @@ def end(
         result=None if result is None else bytes(result),
         error=error_text(error),
         due_at=due_at,
-        counted=held.attempt - (act in UNCOUNTED),
-        failures=held.failures + (act is Act.BACK_OFF),
-        crashes=held.crashes + (act is Act.REAP),
+        counted=counted,
+        failures=failures,
+        crashes=crashes,
         # What fails without its worker's word was taken for poison.
         cause=cause_of(error, Reason.PERMANENT if is_settlement else Reason.POISON) if state is State.FAILED else None,
     )

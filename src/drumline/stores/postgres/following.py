@@ -1,6 +1,5 @@
 """Job tasks whose parents have ended, on PostgreSQL: one statement each releases, counts and records them."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -54,21 +53,23 @@ class PostgresFollowing(JobFollowing):
         return [job_row(row) for row in rows]
 
     async def follow_completed(
-        self, transaction: Transaction, tasks: Sequence[TaskId], members: Members, started: Mapping[TaskId, int]
+        self, transaction: Transaction, starts: Mapping[TaskId, int], members: Members
     ) -> Effects:
-        """Do as `_follow` for tasks that have all completed: nearly always that skips no task, and is one statement."""
-        ((*waiting, is_asked),) = await transaction.fetch(
-            "release_completed", ids=tasks, act=NUMBER_OF[Act.UNBLOCK], now=self._now()
-        )
-        if is_asked:
-            ended = {task: (State.COMPLETED, started.get(task)) for task in tasks}
-            return await self.follow(transaction, ended, members)
-        released = await self._hints(*waiting)
-        counts = Counter([members.job_of[task] for task in tasks])
-        starts = {members.job_of[task]: started_at for task, started_at in started.items()}
-        tallies = [Tally(job, completed=counts[job], started_at=starts.get(job)) for job in sorted(counts)]
-        changed = await self.count(transaction, tallies, members.jobs)
-        return Effects(released=tuple(released)) + changed if released or changed else NO_EFFECTS
+        """Do as `follow` for tasks that have completed, by the rules; they are given with the times of their starts."""
+        first_ends = {job.id for job in members.jobs.values() if job.started_at is None}
+        ended = {
+            task: (State.COMPLETED, started_at if members.job_of[task] in first_ends else None)
+            for task, started_at in starts.items()
+        }
+        return await self.follow(transaction, ended, members)
+
+    async def released_by(self, transaction: Transaction, waiting: Sequence[Any], changed: Sequence[Any]) -> Effects:
+        """Return what a statement has released and whose status it has changed, and tell of the latter."""
+        effects = Effects(released=tuple(await self._hints(*waiting))) if waiting[0] else NO_EFFECTS
+        if not changed:
+            return effects
+        rows = [job_row(row) for row in await transaction.fetch("jobs", ids=sorted(map(str, changed)))]
+        return effects + await self.tell_changed(transaction, rows)
 
     async def note_queued(self, answers: Iterable[Changed | NotFound | Conflict]) -> None:
         """Let claims begin to search where acts have queued tasks."""

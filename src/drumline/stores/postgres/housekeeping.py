@@ -8,8 +8,9 @@ from drumline.stores.driver import Line
 from drumline.stores.events import UNREAD_LOOKED_AT, PruneProgress, prunable_before
 from drumline.stores.postgres.database import Transaction
 from drumline.stores.postgres.dead_letters import drop_dead_letters
-from drumline.stores.postgres.migrating import migrate
+from drumline.stores.postgres.migrating import migrate, missing_migrations
 from drumline.stores.postgres.part import PostgresPart
+from drumline.stores.sql_files import Migration
 
 BELOW_ALL: Final = TaskId("00000000-0000-0000-0000-000000000000")
 
@@ -22,6 +23,10 @@ class Housekeeping(PostgresPart):
     async def migrate(self) -> None:
         """Bring the schema to this version; safe to run anywhere, any number of times."""
         await migrate(self._database)
+
+    async def missing_migrations(self) -> list[Migration]:
+        """Return the migrations that `migrate` would apply."""
+        return await missing_migrations(self._database)
 
     async def prune(self, *, ended_before: Instant, limit: int) -> int:
         """Delete up to `limit` tasks that ended before a time, with all that belongs to them; return how many."""

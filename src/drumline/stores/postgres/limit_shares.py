@@ -34,11 +34,15 @@ IDLE_MS: Final = 60_000
 class PostgresFlowLimits(FlowLimitStore):
     """`ports.flow.FlowLimitStore` of the directory, or of a lone database."""
 
-    async def _changed(self, transaction: Transaction, limit: FlowLimit) -> None:
-        """Raise the version of the limits; those of a copy change only with the directory's."""
+    async def _hold(self, transaction: Transaction) -> None:
+        """Hold the limits; those of a copy have the directory's numbers, and change only with the directory's."""
+        await super()._hold(transaction)
         rows = await transaction.fetch("limit_version")
         if rows and rows[0][1]:
             raise Conflict("limits are set in the directory; this database has a copy of them", field="name")
+
+    async def _changed(self, transaction: Transaction, limit: FlowLimit) -> None:
+        """Raise the version of the limits, so that the copies are brought up to date."""
         await transaction.fetch("raise_limit_version", id=limit.id)
 
     async def _forget(self, transaction: Transaction, limit: FlowLimit) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from drumline.core.clock import Instant
 from drumline.core.flow import Candidate, FlowLimit
 from drumline.ports.store import ClaimRequest
+from drumline.stores.driver import Transaction
 from drumline.stores.flow_rows import (
     MOST_KEYS,
     NO_SHARES,
@@ -21,7 +22,6 @@ from drumline.stores.flow_rows import (
     soonest,
 )
 from drumline.stores.parts.limits import read_limits, slot_uses, sort_lane
-from drumline.stores.postgres.database import Transaction
 from drumline.stores.postgres.limit_holdings import read_shares
 from drumline.stores.postgres.part import PostgresPart
 

@@ -1,6 +1,7 @@
 """Bringing the schema up to date: forward only, one migrator at a time."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 import structlog
@@ -10,7 +11,7 @@ from drumline.stores.driver import Line
 from drumline.stores.postgres.connection import Rows
 from drumline.stores.postgres.database import Database, Transaction
 from drumline.stores.postgres.wall import ADVICE
-from drumline.stores.sql_files import migrations
+from drumline.stores.sql_files import Migration, migrations, named
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -41,6 +42,27 @@ async def _migrate(transaction: Transaction) -> None:
             await transaction.run(script)
             await transaction.fetch("note_migration", number=each, major=major_of(script), name=name)
     await _wall_in(transaction)
+
+
+async def missing_migrations(database: Database) -> list[Migration]:
+    """Return the migrations that `migrate` would apply."""
+    ((has_schema,),) = await database.fetch(Line.REQUEST, "has_schema", repeat=True)
+    rows = await database.fetch(Line.REQUEST, "schema_version", repeat=True) if has_schema else []
+    applied = {number for number, _ in rows}
+    return [each for each in migrations("drumline.stores.postgres") if each.number not in applied]
+
+
+def script_of(missing: Sequence[Migration]) -> str:
+    """Return what `migrate` would do as a script, for those who change schemas by hand. It may be run once."""
+    texts = named("drumline.stores.postgres")
+    parts = ["BEGIN", f"SELECT pg_advisory_xact_lock({MIGRATING})", texts["create_schema"], texts["create_migration"]]
+    for each in missing:
+        noted = f"({each.number}, {major_of(each.script)}, '{each.name}')"
+        parts += [
+            f"-- {each.number:04} {each.name}\n{each.script.strip().removesuffix(';')}",
+            f"INSERT INTO drumline.migration (number, major, name) VALUES {noted}",  # noqa: S608 - from our own files
+        ]
+    return ";\n\n".join([*parts, texts["build_wall"], "COMMIT"]) + ";\n"
 
 
 async def check_major(database: Database) -> None:

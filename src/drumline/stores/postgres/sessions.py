@@ -62,6 +62,8 @@ class Sessions(SessionTables):
             sessions=sessions,
             firsts=firsts,
             lasts=lasts,
+            memories=[newest[session].usage.memory for session in sessions],
+            cpus=[newest[session].usage.cpu for session in sessions],
             owners=[session for session, _ in leases],
             tasks=[lease.task for _, lease in leases],
             epochs=[lease.epoch for _, lease in leases],

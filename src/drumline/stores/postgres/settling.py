@@ -14,7 +14,7 @@ from drumline.core.lease import Lease
 from drumline.core.state import Act
 from drumline.core.task import decode_options
 from drumline.ports.hint import NO_EFFECTS
-from drumline.ports.store import LeaseState, Settled, Settlement
+from drumline.ports.store import ClaimRequest, LeaseState, Settled, Settlement
 from drumline.stores.driver import Line, Transaction
 from drumline.stores.endings import Ending
 from drumline.stores.parts.following import Members
@@ -27,6 +27,7 @@ from drumline.stores.postgres.settling_jobs import (
     answers_of,
     end_columns,
     lease_columns,
+    locked_for,
 )
 
 NOT_CURRENT: Final = "the lease is not the task's current one"
@@ -55,15 +56,17 @@ class Settling(SettlingJobs):
         async def lock(transaction: Transaction) -> bool:
             members = await self._following.lock_members(transaction, [lease.task])
             given = lease_columns([lease])
-            rows = await transaction.fetch("lock_leases", **given, in_job=members is not None, now=self._now())
+            rows = await transaction.fetch("lock_leases", **given, **locked_for(members), now=self._now())
             return bool(rows)
 
         return await self._database.transact(Line.SETTLE, lock)
 
-    async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
+    async def settle(
+        self, settlements: Sequence[Settlement], *, takers: Sequence[ClaimRequest] = ()
+    ) -> list[Settled | Fenced]:
         """Record how attempts ended."""
         if in_jobs := [settlement for settlement in settlements if settlement.job is not None]:
-            return await self._settle_both(in_jobs, settlements)
+            return await self._settle_both(in_jobs, settlements, takers)
         is_each_once = len({settlement.lease.task for settlement in settlements}) == len(settlements)
         if is_each_once and {settlement.act for settlement in settlements} <= QUIET:
             columns = end_columns(settlements, self._now())
@@ -74,16 +77,16 @@ class Settling(SettlingJobs):
         else:
             answers = await self._settle_mixed(settlements)
         if left := [settlement for settlement in settlements if settlement.lease not in answers]:
-            answers |= await self._settle_in_jobs(left)
+            answers |= await self._settle_in_jobs(left, takers)
         if unknown := [settlement.lease for settlement in left if settlement.lease not in answers]:
             answers |= await self._settled_before(unknown)
         return [answers.get(settlement.lease) or Fenced(NOT_CURRENT) for settlement in settlements]
 
     async def _settle_both(
-        self, in_jobs: Sequence[Settlement], settlements: Sequence[Settlement]
+        self, in_jobs: Sequence[Settlement], settlements: Sequence[Settlement], takers: Sequence[ClaimRequest]
     ) -> list[Settled | Fenced]:
         """Settle tasks that are known to belong to jobs, then the others."""
-        answers = await self._settle_in_jobs(in_jobs)
+        answers = await self._settle_in_jobs(in_jobs, takers)
         if len(answers) == len(settlements):
             return [answers[each.lease] for each in settlements]
         left = [replace(each, job=None) for each in settlements if each.lease not in answers]
@@ -120,24 +123,27 @@ class Settling(SettlingJobs):
         return answers | await self._settle_mixed(rest) if rest else answers
 
     async def _end_queueing(self, transaction: Transaction, settlements: list[Settlement]) -> list[Ending]:
-        endings = await self._end(transaction, settlements, in_job=False)
+        endings = await self._end(transaction, settlements, None)
         await record(transaction, endings, now=self._now())
         return endings
 
     async def settle_in(
-        self, transaction: Transaction, settlement: Settlement, members: Members | None
-    ) -> Settled | None:
-        """Settle an attempt as part of a transaction that has locked its job, if it belongs to one."""
-        endings = await self._end(transaction, [settlement], in_job=members is not None)
+        self, transaction: Transaction, settlements: Sequence[Settlement], members: Members | None
+    ) -> Answers:
+        """Settle attempts as part of a transaction that has locked their jobs, if they belong to some."""
+        endings = await self._end(transaction, settlements, members)
         if not endings:
-            return None
+            return {}
         effects = NO_EFFECTS
         if members is None:
             await record(transaction, endings, now=self._now())
         else:
             effects = await self._following.record_in_jobs(transaction, endings, members)
-        (settled,) = (await self._settled(endings, held_back={task for task, _ in effects.moved})).values()
-        return Settled(settled.state, settled.hint, effects)
+        answers = await self._settled(endings, held_back={task for task, _ in effects.moved})
+        if effects is not NO_EFFECTS:  # they are followed once
+            lease, first = next(iter(answers.items()))
+            answers[lease] = Settled(first.state, first.hint, effects)
+        return answers
 
     async def _settled_before(self, leases: list[Lease]) -> Answers:
         rows = await self._database.fetch(Line.SETTLE, "settled_before", repeat=True, **lease_columns(leases))

@@ -5,12 +5,14 @@ from typing import Self
 from drumline.core.clock import Clock
 from drumline.core.metrics import Metrics
 from drumline.stores.parts.events import EventLog
+from drumline.stores.parts.signal_exchange import SignalExchange
 from drumline.stores.postgres.acts import ACT_OF
-from drumline.stores.postgres.claiming import Claiming
+from drumline.stores.postgres.children import PostgresChildren
 from drumline.stores.postgres.collapsing import PostgresCollapsing
 from drumline.stores.postgres.database import DEFAULT_BUDGET, Budget, Database
 from drumline.stores.postgres.drain import Drainage
 from drumline.stores.postgres.durable import PostgresDurableTasks
+from drumline.stores.postgres.forks import PostgresForks
 from drumline.stores.postgres.housekeeping import Housekeeping
 from drumline.stores.postgres.jobs import PostgresJobs
 from drumline.stores.postgres.limit_shares import LimitShares, PostgresFlowLimits
@@ -28,7 +30,6 @@ from drumline.stores.shared import SharedParts
 
 class PostgresStore(
     Submitting,
-    Claiming,
     Settling,
     Sweeping,
     Housekeeping,
@@ -41,6 +42,9 @@ class PostgresStore(
         self.jobs = PostgresJobs(database, clock, self._lanes, self._following)
         SharedParts.__init__(self, database, clock, self._lanes, following=self._following, jobs=self.jobs)
         self.durable = PostgresDurableTasks(database, clock, self._lanes, self._following, self.settle_in)
+        self.signal_exchange = SignalExchange(database, clock, self._lanes, self._following, self.durable)
+        self.forks = PostgresForks(database, clock, self._lanes, submit=self.submit_in)
+        self.children = PostgresChildren(database, clock, self._lanes, control=self.control, submit=self.submit_in)
         self.limits = PostgresFlowLimits(database, clock, self._lanes)
         self.limit_shares = LimitShares(database, clock, self._lanes)
         self.schedules = PostgresSchedules(database, clock, self._lanes)

@@ -55,7 +55,7 @@ class Submitting(PostgresPart):
 
     async def prepare(self) -> None:
         """Open a connection that knows the statements by which tasks come in."""
-        await self._database.prepare(Line.SUBMIT, "lane_numbers", "submit_leased", "submit")
+        await self._database.prepare(Line.SUBMIT, "lane_numbers", "submit_leased", "submit_one", "submit")
 
     async def submit(self, tasks: Sequence[NewTask]) -> list[SubmitAnswer]:
         """Store tasks durably, in order."""
@@ -108,12 +108,34 @@ class Submitting(PostgresPart):
 
     async def _store(self, entries: Entries) -> list[SubmitAnswer]:
         if entries.are_plain:
+            if len(entries.tasks) == 1:
+                return await self._store_one(entries)
             ((now,),) = await self._database.fetch(Line.SUBMIT, "submit", repeat=True, **self._task_columns(entries))
             return self._stored(entries, now)
         answers = await self._database.transact(
             Line.SUBMIT, lambda transaction: self._store_all(transaction, entries), repeat=True
         )
         return [answers[task.id] for task in entries.tasks]
+
+    async def _store_one(self, entries: Entries) -> list[SubmitAnswer]:
+        (task,), (lane,) = entries
+        ((now,),) = await self._database.fetch(
+            Line.SUBMIT,
+            "submit_one",
+            repeat=True,
+            id=task.id,
+            lane=lane,
+            payload=task.payload,
+            options=None if task.options is None else task.options.decode(),
+            run_at=task.run_at,
+            delay=task.delay_ms,
+            act=SUBMIT,
+            slot=slot_of(task.id),
+            version=task.slot_version,
+            made_at=made_at(task.id),
+            now=self._now(),
+        )
+        return self._stored(entries, now)
 
     async def _store_all(self, transaction: Transaction, entries: Entries) -> Answers:
         answers = {} if entries.are_keyless else await self._known(transaction, entries.tasks)

@@ -98,42 +98,78 @@ WHERE d.task_id = any(:ids)
 -- dead letters: groups of one fingerprint, from the counts of their causes. What is NULL does not narrow.
 --   :by_count              to sort by the count, else by when it was last seen
 --   :below, :below_group   the value that the last group of the page before is sorted by, and its fingerprint
-SELECT g.fingerprint, g.kind, g.message, g.count, g.first_at, g.last_at, g.names, g.queues
+--   GIVES  each with its latest dead letter as an example
+SELECT
+    g.fingerprint, g.kind, g.message, g.count, g.first_at, g.last_at, g.names, g.queues,
+    example.task_id, example.message AS said
 FROM (
-    SELECT
-        c.fingerprint,
-        min(c.kind) AS kind,
-        min(c.message) AS message,
-        sum(c.count)::int8 AS count,
-        min(c.first_at) AS first_at,
-        max(c.last_at) AS last_at,
-        array_agg(DISTINCT lane.name) AS names,
-        array_agg(DISTINCT lane.queue) AS queues,
-        CASE WHEN :by_count::bool THEN sum(c.count)::int8 ELSE max(c.last_at) END AS value
-    FROM drumline.cause AS c
-    INNER JOIN drumline.lane ON c.lane = lane.id
-    WHERE
-        c.count > 0
-        AND (:tenant::text IS NULL OR lane.tenant = :tenant)
-        AND (:queue::text IS NULL OR lane.queue = :queue)
-        AND (:name::text IS NULL OR lane.name = :name)
-        AND (:fingerprint::text IS NULL OR c.fingerprint = :fingerprint)
-        AND (:kind::text IS NULL OR c.kind = :kind)
-    GROUP BY c.fingerprint
-) AS g
-WHERE :below::int8 IS NULL OR (g.value, g.fingerprint) < (:below, :below_group::text)
-ORDER BY g.value DESC, g.fingerprint DESC
-LIMIT :limit::int4
-
--- name: dead_letter_groups (sqlite)
--- GIVES one JSON list
-SELECT json_group_array(json_array(fingerprint, kind, message, count, first_at, last_at, json(names), json(queues)))
-FROM (
-    SELECT * FROM (
+    SELECT sorted.* FROM (
         SELECT
             c.fingerprint,
             min(c.kind) AS kind,
             min(c.message) AS message,
+            array_agg(c.id) AS causes,
+            sum(c.count)::int8 AS count,
+            min(c.first_at) AS first_at,
+            max(c.last_at) AS last_at,
+            array_agg(DISTINCT lane.name) AS names,
+            array_agg(DISTINCT lane.queue) AS queues,
+            CASE WHEN :by_count::bool THEN sum(c.count)::int8 ELSE max(c.last_at) END AS value
+        FROM drumline.cause AS c
+        INNER JOIN drumline.lane ON c.lane = lane.id
+        WHERE
+            c.count > 0
+            AND (:tenant::text IS NULL OR lane.tenant = :tenant)
+            AND (:queue::text IS NULL OR lane.queue = :queue)
+            AND (:name::text IS NULL OR lane.name = :name)
+            AND (:fingerprint::text IS NULL OR c.fingerprint = :fingerprint)
+            AND (:kind::text IS NULL OR c.kind = :kind)
+        GROUP BY c.fingerprint
+    ) AS sorted
+    WHERE :below::int8 IS NULL OR (sorted.value, sorted.fingerprint) < (:below, :below_group::text)
+    ORDER BY sorted.value DESC, sorted.fingerprint DESC
+    LIMIT :limit::int4
+) AS g
+LEFT JOIN LATERAL (
+    SELECT head.task_id, head.message
+    FROM unnest(g.causes) AS one (cause)
+    CROSS JOIN LATERAL (
+        SELECT d.task_id, d.message, d.at FROM drumline.dead_letter AS d
+        WHERE d.cause = one.cause
+        ORDER BY d.at DESC, d.task_id DESC
+        LIMIT 1
+    ) AS head
+    ORDER BY head.at DESC, head.task_id DESC
+    LIMIT 1
+) AS example ON true
+ORDER BY g.value DESC, g.fingerprint DESC
+
+-- name: dead_letter_groups (sqlite)
+-- GIVES one JSON list
+SELECT
+    json_group_array(
+        json_array(
+            g.fingerprint, g.kind, g.message, g.count, g.first_at, g.last_at, json(g.names), json(g.queues),
+            g.example, (SELECT d.message FROM dead_letter AS d WHERE d.task_id = g.example)
+        )
+    )
+FROM (
+    SELECT
+        found.*,
+        (
+            SELECT d.task_id FROM json_each(found.causes) AS one CROSS JOIN dead_letter AS d
+            WHERE
+                d.cause = one.value
+                AND d.at = (SELECT max(other.at) FROM dead_letter AS other WHERE other.cause = one.value)
+            ORDER BY d.at DESC, d.task_id DESC
+            LIMIT 1
+        ) AS example
+    FROM (
+        SELECT
+            c.fingerprint,
+            min(c.kind) AS kind,
+            min(c.message) AS message,
+            json_group_array(c.id) AS causes,
             sum(c.count) AS count,
             min(c.first_at) AS first_at,
             max(c.last_at) AS last_at,
@@ -150,11 +186,11 @@ FROM (
             AND (:fingerprint IS NULL OR c.fingerprint = :fingerprint)
             AND (:kind IS NULL OR c.kind = :kind)
         GROUP BY c.fingerprint
-    )
-    WHERE :below IS NULL OR (value, fingerprint) < (:below, :below_group)
-    ORDER BY value DESC, fingerprint DESC
+    ) AS found
+    WHERE :below IS NULL OR (found.value, found.fingerprint) < (:below, :below_group)
+    ORDER BY found.value DESC, found.fingerprint DESC
     LIMIT :limit
-)
+) AS g
 
 -- name: reasons (postgres)
 -- relay: why attempts were the last of their tasks, whether their dead letters are still there or not.
@@ -195,3 +231,26 @@ ORDER BY e.epoch
 -- name: lanes_of_tasks
 -- discard: the lanes of tasks.
 SELECT task.id, task.lane FROM drumline.task WHERE task.id = any(:ids::uuid [])
+
+-- name: group_trends
+-- dead letters: how many of each group failed in each of some stretches of time, counted up to :most for each cause.
+--   :starts  when stretches begin, each :step long, the earliest first at :since
+SELECT
+    c.fingerprint,
+    g.start,
+    (
+        SELECT count(*)
+        FROM (
+            SELECT 1 FROM drumline.dead_letter AS d
+            WHERE d.cause = c.id AND d.at >= g.start AND d.at < g.start + :step::int8
+            LIMIT :most::int4
+        ) AS head
+    ) AS count
+FROM drumline.cause AS c
+INNER JOIN drumline.lane ON c.lane = lane.id
+CROSS JOIN unnest(:starts::int8 []) AS g (start)
+WHERE
+    c.fingerprint = any(:fingerprints::text [])
+    AND c.count > 0
+    AND c.last_at >= :since::int8
+    AND (:tenant::text IS NULL OR lane.tenant = :tenant)

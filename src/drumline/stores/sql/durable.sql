@@ -10,8 +10,11 @@ WHERE live.id = :id::uuid AND live.state = 2 AND live.epoch = :epoch::int4 AND l
 FOR UPDATE
 
 -- name: settled_attempt
--- wait: how a lease that is not current was settled, if it was.
-SELECT attempt.outcome FROM drumline.attempt
+-- wait, restart: how a lease that is not current was settled, if it was.
+-- GIVES lane and due time as well if the task is queued: whoever settled it may not have offered it
+SELECT attempt.outcome, live.lane, live.due_at
+FROM drumline.attempt
+LEFT JOIN drumline.task_live AS live ON attempt.task_id = live.id AND live.state = 1 AND live.due_at IS NOT NULL
 WHERE attempt.task_id = :id::uuid AND attempt.epoch = :epoch::int4 AND attempt.nonce = :nonce::int8
 
 -- name: find_records
@@ -61,24 +64,30 @@ DELETE FROM drumline.step_record AS r WHERE r.task_id = any(:ids::uuid []) AND r
 
 -- name: waits_of
 -- wait, steps: what a task waits for, the earliest first.
-SELECT w.name, w.key, w.kind, w.since, w.deadline, w.reason, w.epoch
+SELECT w.name, w.key, w.kind, w.since, w.deadline, w.reason, w.epoch, w.schema, w.pending
 FROM drumline.task_wait AS w
 WHERE w.task_id = :id::uuid
 ORDER BY w.since, w.name, w.key
 
 -- name: put_waits
 -- wait: keep what a task waits for; the deadline of a row that is there stays as it is.
-INSERT INTO drumline.task_wait (task_id, since, deadline, epoch, kind, name, key, reason, tenant, correlation)
+INSERT INTO drumline.task_wait (
+    task_id, since, deadline, epoch, kind, name, key, reason, tenant, correlation, schema, pending, wake_at
+)
 SELECT
     :id::uuid, :since::int8, g.deadline, :epoch::int4, g.kind, g.name, g.key, g.reason,
-    CASE WHEN g.correlation IS NOT NULL THEN :tenant::text END, g.correlation
+    CASE WHEN g.correlation IS NOT NULL THEN :tenant::text END, g.correlation, g.schema, g.pending, g.wake_at
 FROM
     unnest(
-        :deadlines::int8 [], :kinds::int2 [], :names::text [], :keys::text [], :reasons::text [], :correlations::text []
-    ) AS g (deadline, kind, name, key, reason, correlation)
+        :deadlines::int8 [], :kinds::int2 [], :names::text [], :keys::text [], :reasons::text [], :correlations::text [],
+        :schemas::text [], :pending::int4 [], :wake_at::int4 []
+    ) AS g (deadline, kind, name, key, reason, correlation, schema, pending, wake_at)
 WHERE true
 ON CONFLICT (task_id, name, key) DO UPDATE
-SET epoch = excluded.epoch, tenant = excluded.tenant, correlation = excluded.correlation
+SET
+    epoch = excluded.epoch, tenant = excluded.tenant, correlation = excluded.correlation, schema = excluded.schema,
+    registered = CASE WHEN task_wait.correlation = excluded.correlation THEN task_wait.registered END,
+    pending = excluded.pending, wake_at = excluded.wake_at
 
 -- name: drop_wait
 -- wait: a wait is answered.
@@ -135,3 +144,17 @@ ORDER BY number
 -- steps: whether there is such a task, of this tenant.
 SELECT task.id FROM drumline.task INNER JOIN drumline.lane ON task.lane = lane.id
 WHERE task.id = :id::uuid AND (:tenant::text IS NULL OR lane.tenant = :tenant)
+
+-- name: count_waits
+-- stock: how many tasks that are not due wait, by what they wait for.
+SELECT waiting.kind, count(DISTINCT waiting.task_id) AS count
+FROM (
+    SELECT w.kind, w.task_id
+    FROM drumline.task_wait AS w
+    INNER JOIN drumline.task_live AS live ON w.task_id = live.id
+    WHERE
+        live.state = 1
+        AND live.due_at > coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8)
+    LIMIT :limit::int4
+) AS waiting
+GROUP BY waiting.kind

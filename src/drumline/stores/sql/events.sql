@@ -198,7 +198,7 @@ RETURNING seq
 
 -- name: read_acts (postgres)
 -- read events: the acts on tasks in some rows, with what is known of each task, of its execution, and of where it
--- stands now, where that can matter.
+-- stands now, where that can matter. In any order.
 SELECT
     o.position, e.place - 1 AS place, o.at, e.task::text AS task, e.act, e.state, e.epoch,
     wide.lane, wide.options, wide.created_at, wide.due_at,
@@ -224,7 +224,6 @@ LEFT JOIN LATERAL (
     OFFSET 0
 ) AS live ON true
 WHERE o.position > :after::int8 AND o.position <= :until::int8
-ORDER BY o.position, e.place
 
 -- name: read_acts (sqlite)
 -- GIVES one JSON list

@@ -31,14 +31,15 @@ WHERE member.job_id = any(:ids) AND live.state = 2
 GROUP BY member.job_id
 
 -- name: list_jobs (postgres)
--- list: jobs below :before, newest first. What is NULL does not narrow.
+-- list: jobs from :first up to, and without, :before, newest first. What is NULL does not narrow.
 SELECT
     job.id, job.tenant, job.name, job.owner, job.status, job.options, job.total, job.completed, job.failed,
     job.cancelled, job.skipped, job.pending_jobs, job.reason, job.cancel_requested, job.created_at, job.started_at,
     job.finished_at, job.idempotency_key, job.schedule_id, job.fire_time, job.version
 FROM drumline.job
 WHERE
-    job.id < :before::uuid
+    job.id >= :first::uuid
+    AND job.id < :before::uuid
     AND (:tenant::text IS NULL OR job.tenant = :tenant)
     AND (:name::text IS NULL OR job.name = :name)
     AND (:owner::text IS NULL OR job.owner = :owner)
@@ -50,13 +51,14 @@ ORDER BY job.id DESC
 LIMIT :limit::int4
 
 -- name: list_jobs (sqlite)
--- list: jobs below :before, newest first. What is NULL does not narrow.
+-- list: jobs from :first up to, and without, :before, newest first. What is NULL does not narrow.
 SELECT
     id, tenant, name, owner, status, options, total, completed, failed, cancelled, skipped, pending_jobs, reason,
     cancel_requested, created_at, started_at, finished_at, idempotency_key, schedule_id, fire_time, version
 FROM job
 WHERE
-    id < :before
+    id >= :first
+    AND id < :before
     AND (:tenant IS NULL OR tenant = :tenant)
     AND (:name IS NULL OR name = :name)
     AND (:owner IS NULL OR owner = :owner)
@@ -134,6 +136,23 @@ FROM (
     WHERE member.job_id = :job
     ORDER BY member.task_id
 )
+
+-- name: node_items
+-- nodes: how many items maps have noted, how many children they have, how many of these have ended, and how many badly.
+SELECT
+    l.parent_id,
+    (
+        SELECT r.value FROM drumline.step_record AS r
+        WHERE r.task_id = l.parent_id AND r.key = :key::text
+        ORDER BY r.name
+        LIMIT 1
+    ) AS noted,
+    count(*) AS started,
+    count(l.state) AS ended,
+    count(CASE WHEN l.state > 3 THEN 1 END) AS failed
+FROM drumline.task_link AS l
+WHERE l.parent_id = any(:ids::uuid [])
+GROUP BY l.parent_id
 
 -- name: job_attempts (postgres)
 -- job attempts: the executions of a job's tasks, those that run first, then the one that ended last.
@@ -784,9 +803,11 @@ RETURNING
 --   transition  failed, cancelled, skipped -> queued, blocked
 --   fence       epoch goes on from the last attempt's
 --   :ids …      arrays of equal length; those that are blocked are not due
-INSERT INTO drumline.task_live (id, lane, due_at, state, epoch, attempt, in_job, records, record_bytes)
+INSERT INTO drumline.task_live (id, lane, due_at, state, epoch, attempt, in_job, family, records, record_bytes)
 SELECT
     g.id, g.lane, CASE WHEN g.state = 1 THEN :due_at::int8 END, g.state, g.epoch, g.attempt, :in_job::bool,
+    CASE WHEN EXISTS (SELECT 1 FROM drumline.task_link AS l WHERE l.child_id = g.id) THEN 1 ELSE 0 END
+    + CASE WHEN EXISTS (SELECT 1 FROM drumline.task_link AS l WHERE l.parent_id = g.id) THEN 2 ELSE 0 END,
     coalesce((SELECT max(r.seq) FROM drumline.step_record AS r WHERE r.task_id = g.id), 0),
     coalesce((SELECT sum(length(r.value)) FROM drumline.step_record AS r WHERE r.task_id = g.id), 0)
 FROM

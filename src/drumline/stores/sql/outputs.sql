@@ -78,6 +78,68 @@ WHERE
 ORDER BY l.epoch, l.seq
 LIMIT 1000
 
+-- name: first_logs (postgres)
+-- log: how the logs of tasks begin: up to :pieces rows of each, up to :longest characters of each row.
+SELECT g.id, head.epoch, head.seq, left(head.text, :longest::int4) AS text
+FROM unnest(:ids::uuid []) AS g (id)
+CROSS JOIN LATERAL (
+    SELECT l.epoch, l.seq, l.text FROM drumline.task_log AS l
+    WHERE l.task_id = g.id
+    ORDER BY l.epoch, l.seq
+    LIMIT :pieces::int4
+) AS head
+WHERE
+    :tenant::text IS NULL
+    OR EXISTS (
+        SELECT 1 FROM drumline.task INNER JOIN drumline.lane ON task.lane = lane.id
+        WHERE task.id = g.id AND lane.tenant = :tenant
+    )
+
+-- name: first_logs (sqlite)
+-- log: how the logs of tasks begin: up to :pieces rows of each, up to :longest characters of each row.
+SELECT g.id, l.epoch, l.seq, substr(l.text, 1, :longest) AS text
+FROM unnest(:ids::uuid []) AS g (id)
+CROSS JOIN task_log AS l
+WHERE
+    l.task_id = g.id
+    AND (l.epoch, l.seq) IN (
+        SELECT head.epoch, head.seq FROM task_log AS head
+        WHERE head.task_id = g.id
+        ORDER BY head.epoch, head.seq
+        LIMIT :pieces
+    )
+    AND (
+        :tenant IS NULL
+        OR EXISTS (
+            SELECT 1 FROM task INNER JOIN lane ON task.lane = lane.id
+            WHERE task.id = g.id AND lane.tenant = :tenant
+        )
+    )
+
+-- name: log_from
+-- log: how a log goes on: up to :pieces rows from (:epoch, :seq) on, up to :longest characters of each row.
+--   :offset  characters of the first row that were read before
+SELECT
+    l.epoch, l.seq,
+    substr(
+        l.text,
+        CASE WHEN l.epoch = :epoch::int4 AND l.seq = :seq::int4 THEN :offset::int4 + 1 ELSE 1 END,
+        :longest::int4
+    ) AS text
+FROM drumline.task_log AS l
+WHERE
+    l.task_id = :id::uuid
+    AND (l.epoch, l.seq) >= (:epoch, :seq)
+    AND (
+        :tenant::text IS NULL
+        OR EXISTS (
+            SELECT 1 FROM drumline.task INNER JOIN drumline.lane ON task.lane = lane.id
+            WHERE task.id = :id AND lane.tenant = :tenant
+        )
+    )
+ORDER BY l.epoch, l.seq
+LIMIT :pieces::int4
+
 -- name: artifacts
 -- artifacts: what files a task made.
 SELECT a.name, a.content_type, length(a.data) AS size, a.created_at

@@ -60,6 +60,23 @@ WHERE id = :session AND closed_at IS NULL
 UPDATE drumline.session SET should_drain = true WHERE id = :session::int8 AND closed_at IS NULL
 RETURNING spec
 
+-- name: undrain_session
+-- undrain a session: it is given tasks again. One that was reaped may be opened again, and should not drain then.
+UPDATE drumline.session SET should_drain = false
+WHERE id = :session::int8 AND should_drain AND (closed_at IS NULL OR is_dead)
+RETURNING spec
+
+-- name: session_end
+-- undrain or leave: whether a session is open; if it is not, whether it was reaped.
+SELECT s.closed_at IS NULL AS is_open, s.is_dead FROM drumline.session AS s WHERE s.id = :session::int8
+
+-- name: leave_session
+-- leave: close a session that should drain.
+UPDATE drumline.session
+SET closed_at = coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8)
+WHERE id = :session::int8 AND closed_at IS NULL AND should_drain
+RETURNING spec
+
 -- name: close_session
 -- close a session in order.
 UPDATE drumline.session
@@ -68,20 +85,22 @@ WHERE id = :session::int8 AND closed_at IS NULL
 RETURNING spec
 
 -- name: sessions (postgres)
--- sessions: the open ones; with :closed_since those that closed since that time too.
+-- sessions: the open ones; with :closed_since those that closed since that time too; with :only just that one.
 SELECT
-    s.id, s.spec, s.opened_at, s.beat_at, s.beat, s.should_drain, s.closed_at,
+    s.id, s.spec, s.opened_at, s.beat_at, s.beat, s.should_drain, s.closed_at, s.memory, s.cpu,
     CASE WHEN s.closed_at IS NULL THEN cardinality(s.held) ELSE 0 END AS held
 FROM drumline.session AS s
-WHERE s.closed_at IS NULL OR s.closed_at >= :closed_since::int8
+WHERE
+    (s.closed_at IS NULL OR s.closed_at >= :closed_since::int8)
+    AND (:only::int8 IS NULL OR s.id = :only)
 ORDER BY s.opened_at, s.id
 
 -- name: sessions (sqlite)
 SELECT
-    s.id, s.spec, s.opened_at, s.beat_at, s.beat, s.should_drain, s.closed_at,
+    s.id, s.spec, s.opened_at, s.beat_at, s.beat, s.should_drain, s.closed_at, s.memory, s.cpu,
     (SELECT count(*) FROM task_live AS live WHERE live.state = 2 AND live.session = s.id) AS held
 FROM session AS s
-WHERE s.closed_at IS NULL OR s.closed_at >= :closed_since
+WHERE (s.closed_at IS NULL OR s.closed_at >= :closed_since) AND (:only IS NULL OR s.id = :only)
 ORDER BY s.opened_at, s.id
 
 -- name: session_specs

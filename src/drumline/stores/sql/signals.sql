@@ -89,6 +89,7 @@ SELECT s.seq, s.payload
 FROM drumline.signal AS s
 WHERE
     s.taken_at IS NULL
+    AND s.given_to IS NULL
     AND s.name = :name::text
     AND (
         s.task_id = :task::uuid

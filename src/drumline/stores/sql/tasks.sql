@@ -29,7 +29,8 @@ SELECT
     task.idempotency_key,
     CASE WHEN live.id IS NULL AND :with_payload::bool THEN a.result END AS result,
     a.error,
-    CASE WHEN :with_payload THEN task.payload END AS payload
+    CASE WHEN :with_payload THEN task.payload END AS payload,
+    coalesce(live.state = 1 AND a.outcome = 14, false) AS is_parked
 FROM drumline.task
 LEFT JOIN LATERAL (
     SELECT
@@ -58,7 +59,12 @@ SELECT
     view.session, view.options, view.idempotency_key,
     CASE WHEN :with_payload THEN CAST(view.result AS BLOB) END AS result,
     view.error,
-    CASE WHEN :with_payload THEN CAST(view.payload AS BLOB) END AS payload
+    CASE WHEN :with_payload THEN CAST(view.payload AS BLOB) END AS payload,
+    coalesce(
+        view.state = 1
+        AND (SELECT a.outcome FROM attempt AS a WHERE a.task_id = view.id ORDER BY a.epoch DESC LIMIT 1) = 14,
+        false
+    ) AS is_parked
 FROM task_view AS view
 WHERE view.id = any(:ids)
 
@@ -91,32 +97,32 @@ WHERE
 ORDER BY 1
 
 -- name: holders (postgres)
--- log: who ran executions, whether they have ended or not, and with which nonce.
-SELECT g.id, g.epoch, a.session, a.nonce
+-- log: who ran executions, whether they have ended or not, with which nonce, and as which attempt.
+SELECT g.id, g.epoch, a.session, a.nonce, a.attempt
 FROM unnest(:ids::uuid [], :epochs::int4 []) AS g (id, epoch)
 CROSS JOIN LATERAL (
-    SELECT attempt.session, attempt.nonce
+    SELECT attempt.session, attempt.nonce, attempt.attempt
     FROM drumline.attempt
     WHERE attempt.task_id = g.id AND attempt.epoch = g.epoch
     OFFSET 0
 ) AS a
 UNION ALL
-SELECT g.id, g.epoch, l.session, l.nonce
+SELECT g.id, g.epoch, l.session, l.nonce, l.attempt
 FROM unnest(:ids::uuid [], :epochs::int4 []) AS g (id, epoch)
 CROSS JOIN LATERAL (
-    SELECT live.session, live.nonce
+    SELECT live.session, live.nonce, live.attempt
     FROM drumline.task_live AS live
     WHERE live.id = g.id AND live.state = 2 AND live.epoch = g.epoch
     OFFSET 0
 ) AS l
 
 -- name: holders (sqlite)
--- log: who ran executions, whether they have ended or not, and with which nonce.
-SELECT g.id, g.epoch, attempt.session, attempt.nonce
+-- log: who ran executions, whether they have ended or not, with which nonce, and as which attempt.
+SELECT g.id, g.epoch, attempt.session, attempt.nonce, attempt.attempt
 FROM unnest(:ids::uuid [], :epochs::int4 []) AS g (id, epoch)
 CROSS JOIN attempt ON g.id = attempt.task_id AND g.epoch = attempt.epoch
 UNION ALL
-SELECT g.id, g.epoch, live.session, live.nonce
+SELECT g.id, g.epoch, live.session, live.nonce, live.attempt
 FROM unnest(:ids::uuid [], :epochs::int4 []) AS g (id, epoch)
 CROSS JOIN task_live AS live ON g.id = live.id AND g.epoch = live.epoch
 WHERE live.state = 2
@@ -152,7 +158,85 @@ FROM drumline.queue_pause AS paused
 WHERE (:tenant IS NULL OR paused.tenant = :tenant)
 ORDER BY 1, 2, 3
 
--- name: count_lanes
+-- name: count_lanes (postgres)
+-- queues: what waits and runs in lanes, by their numbers; NULL means all that have live tasks.
+-- Lane by lane and by the indexes alone, except for what is due: of ten million scheduled tasks no row is read. What
+-- is due later, or at no time, is not running.
+WITH RECURSIVE clock AS MATERIALIZED (
+    SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
+),
+
+timed AS (
+    (
+        SELECT live.lane FROM drumline.task_live AS live
+        WHERE live.due_at IS NOT NULL AND :lanes::int4 [] IS NULL
+        ORDER BY live.lane
+        LIMIT 1
+    )
+    UNION ALL
+    SELECT (
+        SELECT live.lane FROM drumline.task_live AS live
+        WHERE live.due_at IS NOT NULL AND live.lane > timed.lane
+        ORDER BY live.lane
+        LIMIT 1
+    )
+    FROM timed
+    WHERE timed.lane IS NOT NULL
+),
+
+untimed AS (
+    (
+        SELECT live.lane FROM drumline.task_live AS live
+        WHERE live.due_at IS NULL AND :lanes::int4 [] IS NULL
+        ORDER BY live.lane
+        LIMIT 1
+    )
+    UNION ALL
+    SELECT (
+        SELECT live.lane FROM drumline.task_live AS live
+        WHERE live.due_at IS NULL AND live.lane > untimed.lane
+        ORDER BY live.lane
+        LIMIT 1
+    )
+    FROM untimed
+    WHERE untimed.lane IS NOT NULL
+),
+
+lanes AS (
+    SELECT timed.lane FROM timed
+    UNION
+    SELECT untimed.lane FROM untimed
+    UNION
+    SELECT g.lane FROM unnest(:lanes::int4 []) AS g (lane)
+)
+
+SELECT
+    lanes.lane,
+    later.count + untold.count AS pending,
+    due.queued,
+    due.processing,
+    due.oldest_due_at
+FROM lanes
+CROSS JOIN clock
+CROSS JOIN LATERAL (
+    SELECT count(*) AS count FROM drumline.task_live AS live
+    WHERE live.lane = lanes.lane AND live.due_at > clock.now
+) AS later
+CROSS JOIN LATERAL (
+    SELECT count(*) AS count FROM drumline.task_live AS live
+    WHERE live.lane = lanes.lane AND live.due_at IS NULL
+) AS untold
+CROSS JOIN LATERAL (
+    SELECT
+        count(*) FILTER (WHERE live.state = 1) AS queued,
+        count(*) FILTER (WHERE live.state = 2) AS processing,
+        min(live.due_at) FILTER (WHERE live.state = 1) AS oldest_due_at
+    FROM drumline.task_live AS live
+    WHERE live.lane = lanes.lane AND live.due_at <= clock.now
+) AS due
+WHERE lanes.lane IS NOT NULL
+
+-- name: count_lanes (sqlite)
 -- queues: what waits and runs in lanes, by their numbers; NULL means all.
 WITH clock AS MATERIALIZED (
     SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
@@ -167,6 +251,24 @@ SELECT
 FROM drumline.task_live AS live
 WHERE (:lanes::int4 [] IS NULL OR live.lane = any(:lanes))
 GROUP BY live.lane
+
+-- name: last_lane
+-- lanes: the highest number that was given; there are not more lanes than that.
+SELECT coalesce(max(lane.id), 0) AS last FROM drumline.lane
+
+-- name: count_all_lanes
+-- lanes: how many there are.
+SELECT count(*) AS number FROM drumline.lane
+
+-- name: count_lanes_of
+-- lanes: how many a tenant has.
+SELECT count(*) AS number FROM drumline.lane WHERE lane.tenant = :tenant
+
+-- name: existing_lanes
+-- lanes: those that have some of these names and some of these queues.
+SELECT lane.tenant, lane.queue, lane.name, lane.priority
+FROM drumline.lane
+WHERE lane.name = any(:names::text []) AND lane.queue = any(:queues::text [])
 
 -- name: find_lanes
 -- list: the lanes that a filter means; what is NULL does not narrow.
@@ -341,6 +443,162 @@ SELECT task.id FROM task
 WHERE task.id < :before AND task.lane = any(:lanes)
 ORDER BY task.id DESC
 LIMIT :limit
+
+-- name: search_tasks
+-- search: the newest tasks from :first up to, and without, :before, with their lanes.
+SELECT task.id, task.lane FROM drumline.task
+WHERE task.id >= :first::uuid AND task.id < :before::uuid
+ORDER BY task.id DESC
+LIMIT :limit::int4
+
+-- name: search_in_lanes (postgres)
+-- search: the newest tasks of some lanes.
+SELECT head.id, head.lane
+FROM unnest(:lanes::int4 []) AS l (lane)
+CROSS JOIN LATERAL (
+    SELECT task.id, task.lane FROM drumline.task
+    WHERE task.lane = l.lane AND task.lane > 0 AND task.id >= :first::uuid AND task.id < :before::uuid
+    ORDER BY task.id DESC
+    LIMIT :limit::int4
+) AS head
+ORDER BY head.id DESC
+LIMIT :limit
+
+-- name: search_in_lanes (sqlite)
+-- search: the newest tasks; which are in the lanes is told by the caller, since no index finds them in their order.
+SELECT task.id, task.lane FROM task
+WHERE task.id >= :first AND task.id < :before AND :lanes IS NOT NULL
+ORDER BY task.id DESC
+LIMIT :limit
+
+-- name: search_live
+-- search: the newest tasks that have not ended.
+SELECT live.id, live.lane FROM drumline.task_live AS live
+WHERE live.id >= :first::uuid AND live.id < :before::uuid
+ORDER BY live.id DESC
+LIMIT :limit::int4
+
+-- name: search_unhappy (postgres)
+-- search: the newest tasks that may have failed, been cancelled or skipped; they may have been run again since.
+--   :outcomes  which of these
+SELECT head.task_id, head.lane
+FROM unnest(:outcomes::int2 []) AS u (outcome)
+CROSS JOIN LATERAL (
+    SELECT a.task_id, a.lane FROM drumline.attempt AS a
+    WHERE
+        a.outcome = u.outcome
+        AND a.outcome BETWEEN 4 AND 6
+        AND a.task_id >= :first::uuid
+        AND a.task_id < :before::uuid
+    ORDER BY a.task_id DESC
+    LIMIT :limit::int4
+) AS head
+ORDER BY head.task_id DESC
+LIMIT :limit
+
+-- name: search_unhappy (sqlite)
+-- search: the newest tasks that may have failed, been cancelled or skipped; they may have been run again since.
+--   :outcomes  which of these
+SELECT found.task_id, (SELECT task.lane FROM task WHERE task.id = found.task_id) AS lane
+FROM (
+    SELECT task_id FROM (
+        SELECT task_id FROM attempt
+        WHERE outcome = 4 AND 4 = any(:outcomes) AND task_id >= :first AND task_id < :before
+        ORDER BY task_id DESC LIMIT :limit
+    )
+    UNION ALL
+    SELECT task_id FROM (
+        SELECT task_id FROM attempt
+        WHERE outcome = 5 AND 5 = any(:outcomes) AND task_id >= :first AND task_id < :before
+        ORDER BY task_id DESC LIMIT :limit
+    )
+    UNION ALL
+    SELECT task_id FROM (
+        SELECT task_id FROM attempt
+        WHERE outcome = 6 AND 6 = any(:outcomes) AND task_id >= :first AND task_id < :before
+        ORDER BY task_id DESC LIMIT :limit
+    )
+) AS found
+ORDER BY found.task_id DESC
+LIMIT :limit
+
+-- name: search_by_tag (postgres)
+-- search: the newest tasks that carry a tag.
+SELECT task.id, task.lane FROM drumline.task
+WHERE
+    task.options LIKE '%"tags"%'
+    AND (task.options::jsonb -> 'tags') ? :tag::text
+    AND task.id >= :first::uuid
+    AND task.id < :before::uuid
+ORDER BY task.id DESC
+LIMIT :limit::int4
+
+-- name: search_by_tag (sqlite)
+-- search: the newest tasks; which carry the tag is told by the caller, since no index finds them.
+SELECT task.id, task.lane FROM task
+WHERE task.id >= :first AND task.id < :before AND :tag IS NOT NULL
+ORDER BY task.id DESC
+LIMIT :limit
+
+-- name: search_by_worker (postgres)
+-- search: the newest tasks that a session holds or has executed.
+SELECT found.id, NULL AS lane
+FROM (
+    (
+        SELECT given.id
+        FROM drumline.claim
+        CROSS JOIN LATERAL unnest(claim.tasks) AS given (id)
+        WHERE claim.session = :session::int8 AND given.id >= :first::uuid AND given.id < :before::uuid
+        ORDER BY given.id DESC
+        LIMIT :limit::int4
+    )
+    UNION
+    (
+        SELECT a.task_id FROM drumline.attempt AS a
+        WHERE a.session = :session AND a.task_id >= :first AND a.task_id < :before
+        ORDER BY a.task_id DESC, a.epoch DESC
+        LIMIT :limit
+    )
+) AS found
+ORDER BY found.id DESC
+LIMIT :limit
+
+-- name: search_by_worker (sqlite)
+-- search: the newest tasks; which the session has executed is told by the caller, since no index finds them.
+SELECT task.id, task.lane FROM task
+WHERE task.id >= :first AND task.id < :before AND :session IS NOT NULL
+ORDER BY task.id DESC
+LIMIT :limit
+
+-- name: search_by_key
+-- search: the tasks that an idempotency key belongs to, of every tenant.
+SELECT i.task_id, NULL AS lane FROM drumline.idempotency AS i
+WHERE i.key = :key::text AND i.task_id >= :first::uuid AND i.task_id < :before::uuid
+ORDER BY i.task_id DESC
+LIMIT :limit::int4
+
+-- name: search_by_job
+-- search: the newest tasks of a job.
+SELECT member.task_id, NULL AS lane FROM drumline.job_task AS member
+WHERE member.job_id = :job::uuid AND member.task_id >= :first::uuid AND member.task_id < :before::uuid
+ORDER BY member.task_id DESC
+LIMIT :limit::int4
+
+-- name: search_payloads (postgres)
+-- search: the payloads of tasks, but for those that are larger than :largest bytes.
+SELECT task.id, task.payload FROM drumline.task
+WHERE task.id = any(:ids::uuid []) AND octet_length(task.payload) <= :largest::int4
+
+-- name: search_payloads (sqlite)
+-- search: the payloads of tasks, but for those that are larger than :largest bytes.
+SELECT task.id, CAST(task.payload AS BLOB) AS payload FROM task
+WHERE task.id = any(:ids) AND length(CAST(task.payload AS BLOB)) <= :largest
+
+-- name: lanes_of
+-- search: the lanes of a tenant, or all, with their queues, names and priorities; up to :limit.
+SELECT lane.id, lane.tenant, lane.queue, lane.name, lane.priority FROM drumline.lane
+WHERE (:tenant::text IS NULL OR lane.tenant = :tenant)
+LIMIT :limit::int4
 
 -- name: count_live (postgres)
 -- count: tasks that have not ended, of each status up to :limit, each by an index of its own.

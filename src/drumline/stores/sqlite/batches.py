@@ -45,4 +45,4 @@ def tell_facts(connection: sqlite3.Connection, now: Instant, facts: Sequence[Fac
 
 def event(task: str, act: Act, state: State, epoch: int) -> Event:
     """Return one outbox event."""
-    return (task, act.value, int(state), epoch)
+    return (task, act, int(state), epoch)  # an act is its own text: `value` is a property in Python

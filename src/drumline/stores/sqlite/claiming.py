@@ -45,7 +45,7 @@ class Claiming(Limiting):
         if connection.execute(SQL["session_is_claiming"], {"session": request.session}).fetchone() is None:
             return NOTHING
         if request.again:
-            taken = self._taken(connection, request, None)
+            taken = self._taken_before(connection, request)
             if taken:
                 return Claim(tuple(taken))
         if request.limited:
@@ -99,20 +99,15 @@ class Claiming(Limiting):
                 break
         return taken
 
-    def _taken(
-        self, connection: sqlite3.Connection, request: ClaimRequest, ids: Sequence[TaskId] | None
-    ) -> list[ClaimedTask]:
-        """Return what a claim has taken, in the order of `ids`."""
-        rows = rows_of(
-            connection,
-            "claimed",
-            {"session": request.session, "nonce": request.nonce, "ids": None if ids is None else batch_of(ids)},
-        )
-        tasks = [_claimed_task(row, request.nonce) for row in rows]
-        if ids is not None:
-            order = {task: place for place, task in enumerate(ids)}
-            tasks.sort(key=lambda task: order[task.lease.task])
-        return tasks
+    def _taken(self, connection: sqlite3.Connection, request: ClaimRequest, ids: Sequence[TaskId]) -> list[ClaimedTask]:
+        """Return those of some tasks that a claim has taken, in their order."""
+        given = {"session": request.session, "nonce": request.nonce, "ids": batch_of(ids)}
+        return [_claimed_task(row, request.nonce) for row in rows_of(connection, "claimed", given)]
+
+    def _taken_before(self, connection: sqlite3.Connection, request: ClaimRequest) -> list[ClaimedTask]:
+        """Return what a claim has taken whose answer was lost."""
+        given = {"session": request.session, "nonce": request.nonce}
+        return [_claimed_task(row, request.nonce) for row in rows_of(connection, "claimed_before", given)]
 
 
 def _best_due(

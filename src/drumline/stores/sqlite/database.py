@@ -41,7 +41,7 @@ SHORTEN_MS = 250
 MOST_SHORTEN_MS = 5_000
 """How long the writer waits for readers then, at first and at most."""
 
-_PRAGMAS = (
+PRAGMAS = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",  # an acknowledged commit survives a power cut, not only a crash
     "PRAGMA temp_store = MEMORY",
@@ -205,7 +205,7 @@ class Database:
             self._path or ":memory:", isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS
         )
         try:
-            for pragma in _PRAGMAS:
+            for pragma in PRAGMAS:
                 connection.execute(pragma)
             for name, (count, function) in SQLITE_FUNCTIONS.items():
                 connection.create_function(name, count, function, deterministic=True)

@@ -16,7 +16,7 @@ from drumline.stores.sqlite.statements import SQL, STATEMENTS
 
 BELONGINGS: Final = (
     "artifact", "task_log", "idempotency", "attempt", "payload_edit", "progress", "step_record", "task_wait",
-    "signal", "job_task",
+    "signal", "task_fork", "task_round", "round_record", "round_link", "job_task",
 )  # fmt: skip
 """The tables whose rows belong to a task and go with it."""
 
@@ -118,6 +118,8 @@ def _delete(connection: sqlite3.Connection, tasks: list[TaskId]) -> None:
     """Delete tasks with all that belongs to them."""
     ids = {"ids": batch_of(tasks)}
     drop_dead_letters(connection, tasks)
+    if tasks:
+        connection.execute(SQL["delete_links"], ids)
     for table in (*BELONGINGS, "task") if tasks else ():
         column = "id" if table == "task" else "task_id"
         connection.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(:ids))", ids)  # noqa: S608 - our own names

@@ -53,7 +53,13 @@ class Sessions(SessionTables):
 
     def _beat(self, connection: sqlite3.Connection, beat: Beat) -> BeatReply:
         held = [lease.task for lease in beat.held]
-        row = {"session": beat.session, "now": self._now(), "held": batch_of(held)}
+        row = {
+            "session": beat.session,
+            "now": self._now(),
+            "held": batch_of(held),
+            "memory": beat.usage.memory,
+            "cpu": beat.usage.cpu,
+        }
         if not connection.execute(SQL["beat"], row).rowcount:
             return BeatReply(is_open=False, lost=tuple(held))
         mine = held_by(connection, beat.held)

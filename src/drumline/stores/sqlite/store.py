@@ -8,9 +8,12 @@ from drumline.core.clock import Clock, SystemClock
 from drumline.core.metrics import Metrics
 from drumline.stores.lone_limits import LoneLimitShares
 from drumline.stores.lone_shard import LoneDrainage, LoneShard
+from drumline.stores.parts.children import Children
 from drumline.stores.parts.collapsing import Collapsing
 from drumline.stores.parts.durable import DurableTasks
 from drumline.stores.parts.events import EventLog
+from drumline.stores.parts.forks import Forks
+from drumline.stores.parts.signal_exchange import SignalExchange
 from drumline.stores.shared import SharedParts
 from drumline.stores.sqlite.database import Database
 from drumline.stores.sqlite.firing import SqliteFiring
@@ -38,6 +41,9 @@ class SqliteStore(
         self.jobs = SqliteJobs(database, clock, self._lanes, self._following)
         SharedParts.__init__(self, database, clock, self._lanes, following=self._following, jobs=self.jobs)
         self.durable = DurableTasks(database, clock, self._lanes, self._following, self.settle_in)
+        self.signal_exchange = SignalExchange(database, clock, self._lanes, self._following, self.durable)
+        self.forks = Forks(database, clock, self._lanes, submit=self.submit_in)
+        self.children = Children(database, clock, self._lanes, control=self.control, submit=self.submit_in)
         self.firing = SqliteFiring(
             database, clock, self._lanes, jobs=self.jobs, control=self.control, submit=self.submit_in
         )

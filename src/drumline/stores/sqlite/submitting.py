@@ -23,6 +23,11 @@ SUBMITTED: Final = "submit"
 ACT_OF: Final[Mapping[str, Act | None]] = {SUBMITTED: None} | {act.value: act for act in Act}
 """The acts behind the words in the outbox; none is the submission."""
 
+QUEUED: Final = int(State.QUEUED)
+
+TaskRow = tuple[TaskId, int, str, str | None, str | None, Instant]
+"""A task as it is stored: id, lane, payload, options, idempotency key, when it is due."""
+
 
 class Submitting(Claiming):
     """`ports.store.Submitting` on SQLite."""
@@ -58,8 +63,7 @@ class Submitting(Claiming):
     def _submit(self, connection: sqlite3.Connection, tasks: Sequence[NewTask]) -> list[SubmitAnswer]:
         now = self._now()
         answers: list[SubmitAnswer] = []
-        wide: list[tuple[object, ...]] = []
-        live: list[tuple[object, ...]] = []
+        rows: list[TaskRow] = []
         for task in tasks:
             due_at = task.run_at if task.run_at is not None else Instant(now + task.delay_ms)
             known = self._known(connection, task, due_at) if task.idempotency_key is not None else None
@@ -68,14 +72,12 @@ class Submitting(Claiming):
                 continue
             lane = self._lanes.number(connection, task.lane)
             options = None if task.options is None else task.options.decode()
-            wide.append((task.id, lane, task.payload.decode(), options, task.idempotency_key, due_at))
-            live.append((task.id, lane, due_at, 0, 0))
+            rows.append((task.id, lane, task.payload.decode(), options, task.idempotency_key, due_at))
             answers.append(Submitted(task.id, due_at))
-        if wide:
-            connection.execute(SQL["insert_tasks"], {"batch": batch_of(wide), "now": now})
-            connection.execute(SQL["insert_live"], {"batch": batch_of(live)})
+        if rows:
+            _insert(connection, rows, now)
             finish(note_expiries(Statements(connection), tasks))
-            tell(connection, now, [(str(row[0]), SUBMITTED, int(State.QUEUED), 0) for row in live])
+            tell(connection, now, [(row[0], SUBMITTED, QUEUED, 0) for row in rows])
         return answers
 
     def _known(self, connection: sqlite3.Connection, task: NewTask, due_at: Instant) -> Submitted | KeyReused | None:
@@ -91,6 +93,21 @@ class Submitting(Claiming):
         if fingerprint != task.fingerprint:
             return KeyReused(f"belongs to task {task_id}, which was submitted differently", field="idempotency_key")
         return Submitted(TaskId(task_id), Instant(first_due_at), created=False)
+
+
+def _insert(connection: sqlite3.Connection, rows: Sequence[TaskRow], now: Instant) -> None:
+    """Write tasks, and let them wait to be claimed: of those that are alike, only what differs goes through JSON."""
+    _, lane, _, options, key, due_at = rows[0]
+    rest = (options, None, due_at)
+    if key is None and len([1 for row in rows if row[1] == lane and row[3:] == rest]) == len(rows):
+        alike = {"lane": lane, "due_at": due_at}
+        batch = batch_of([(row[0], row[2]) for row in rows])
+        connection.execute(SQL["insert_alike_tasks"], {"batch": batch, "options": options, "now": now, **alike})
+        connection.execute(SQL["insert_alike_live"], {"ids": batch_of([row[0] for row in rows]), **alike})
+        return
+    connection.execute(SQL["insert_tasks"], {"batch": batch_of(rows), "now": now})
+    live = [(task, lane, due_at, 0, 0) for task, lane, _, _, _, due_at in rows]
+    connection.execute(SQL["insert_live"], {"batch": batch_of(live)})
 
 
 def _request(task: NewTask, session: SessionId, nonce: int, spec: SessionSpec) -> ClaimRequest:

@@ -7,9 +7,10 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from drumline.core.mapping import MAP
 from drumline.outbound.guard import AddressGuard
+from drumline.outbound.mail import MailServer
 from drumline.outbound.sms import SmsGateway
-from drumline.outbound.smtp import MailServer
 from drumline.sdk.app_hooks import AppHooks
 from drumline.sdk.definition import Mode, Registry, TaskDefinition
 from drumline.worker.executors.batch import BatchFunction
@@ -19,6 +20,7 @@ from drumline.worker.executors.executor import Executor
 from drumline.worker.executors.function import AsyncFunction, ProcessFunction, ThreadFunction
 from drumline.worker.executors.hooked import HookedExecutor
 from drumline.worker.executors.http import HttpExecutor
+from drumline.worker.executors.map import MapExecutor
 from drumline.worker.executors.pdf import DEFAULT_PDF_LIMITS, PdfExecutor, PdfLimits, is_installed
 from drumline.worker.executors.processes import Processes
 from drumline.worker.executors.registry import Executors
@@ -114,6 +116,7 @@ def assemble(settings: WorkerOptions, apps: Iterable[App] = (), *, built_in: Bui
     for app in apps:
         add_app(executors, pools, app)
     add_built_in(executors, watchdog, built_in or BuiltIn())
+    add_map(executors)
     return executors
 
 
@@ -176,6 +179,12 @@ def add_built_in(executors: Executors, watchdog: Watchdog, built_in: BuiltIn) ->
     for kind in kinds:
         if executors.get(kind.type.name) is None:
             executors.add(kind)
+
+
+def add_map(executors: Executors) -> None:
+    """Run `map`, unless an app has a task of that name; jobs count on it."""
+    if executors.get(MAP) is None:
+        executors.add(MapExecutor(), fills_secrets=False)
 
 
 def _no_state() -> None:

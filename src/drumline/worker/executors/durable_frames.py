@@ -3,11 +3,15 @@
 from collections.abc import Callable
 from queue import SimpleQueue
 from threading import Lock
+from typing import NoReturn
 
 import msgspec
+from msgspec import Raw
 
+from drumline.core.children import OutcomePage, StartedIds
 from drumline.core.durable import Record, Wait
 from drumline.core.errors import Conflict, DrumlineError
+from drumline.sdk.children import Outcomes, Start
 from drumline.sdk.durable_steps import Save
 from drumline.sdk.signals import Parked, Permanent
 from drumline.worker.durable import DurableAttempt
@@ -16,8 +20,11 @@ from drumline.worker.executors.frames import (
     DurableFrame,
     FindFrame,
     GaveUpFrame,
+    OutcomesFrame,
     Reply,
+    RestartFrame,
     SaveFrame,
+    StartFrame,
     Told,
     WaitFrame,
 )
@@ -54,7 +61,30 @@ class FrameCalls:
         """Wait; the attempt ends here by `Parked`, unless the wait is over already."""
         return self._ask(WaitFrame(wait))
 
+    def restart(self, payload: Raw) -> NoReturn:
+        """End the round of the task; the attempt ends here by `Parked`."""
+        self._told(RestartFrame(bytes(payload)))
+        raise TypeError("the worker has not ended the round")
+
+    def start(self, start: Start) -> StartedIds:
+        """Start children; those that are there already stay."""
+        return msgspec.json.decode(self._answer(StartFrame(msgspec.json.encode(start))), type=StartedIds)
+
+    def outcomes(self, outcomes: Outcomes) -> OutcomePage:
+        """Return how children ended, from a place on."""
+        return msgspec.json.decode(self._answer(OutcomesFrame(outcomes)), type=OutcomePage)
+
     def _ask(self, question: DurableFrame) -> Record | None:
+        answer = self._told(question)
+        return None if answer is None else msgspec.json.decode(answer, type=Record)
+
+    def _answer(self, question: DurableFrame) -> bytes:
+        answer = self._told(question)
+        if answer is None:
+            raise TypeError("the worker has no answer about children")
+        return answer
+
+    def _told(self, question: DurableFrame) -> bytes | None:
         with self._lock:  # threads of the function may ask at the same time
             self._send(question)
             told = self._answers.get()
@@ -62,7 +92,7 @@ class FrameCalls:
             raise Parked
         if told.error is not None:
             raise Permanent(told.error) if told.is_permanent else Conflict(told.error)
-        return None if told.record is None else msgspec.json.decode(told.record, type=Record)
+        return told.record
 
 
 async def answer_to(asked: DurableFrame, attempt: DurableAttempt) -> Told | None:
@@ -84,7 +114,9 @@ async def answer_to(asked: DurableFrame, attempt: DurableAttempt) -> Told | None
     return Told(record=None if record is None else msgspec.json.encode(record))
 
 
-async def _record(asked: FindFrame | SaveFrame | WaitFrame, attempt: DurableAttempt) -> Record | None:
+async def _record(
+    asked: FindFrame | SaveFrame | WaitFrame | StartFrame | OutcomesFrame | RestartFrame, attempt: DurableAttempt
+) -> Record | StartedIds | OutcomePage | None:
     match asked:
         case FindFrame(name=name, key=key):
             return await attempt.find(name, key)
@@ -92,3 +124,9 @@ async def _record(asked: FindFrame | SaveFrame | WaitFrame, attempt: DurableAtte
             return await attempt.save(msgspec.json.decode(save, type=Save))
         case WaitFrame(wait=wait):
             return await attempt.wait_in(wait, is_main=True)
+        case StartFrame(start=start):
+            return await attempt.start(msgspec.json.decode(start, type=Start))
+        case OutcomesFrame(outcomes=outcomes):
+            return await attempt.outcomes(outcomes)
+        case RestartFrame(payload=payload):
+            return await attempt.restart(Raw(payload))

@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from drumline.core.errors import Invalid
 from drumline.core.session import TaskType
-from drumline.outbound.smtp import Mail, MailFailed, MailServer, send
+from drumline.outbound.mail import Mail, MailFailed, MailServer, send
 from drumline.worker.executors.executor import ExecutorCall, published
 from drumline.worker.failures import failure, refusal
 

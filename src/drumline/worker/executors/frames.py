@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from drumline.core.durable import Wait
+from drumline.sdk.children import Outcomes
 
 HEADER: Final = 4
 
@@ -80,8 +81,26 @@ class WaitFrame(Struct, frozen=True, tag="wait"):
     wait: Wait
 
 
+class StartFrame(Struct, frozen=True, tag="start"):
+    """The function starts children, in JSON; it waits for a `Told`."""
+
+    start: bytes
+
+
+class OutcomesFrame(Struct, frozen=True, tag="outcomes"):
+    """The function asks how children ended; it waits for a `Told`."""
+
+    outcomes: Outcomes
+
+
+class RestartFrame(Struct, frozen=True, tag="restart"):
+    """The function ends its round, with the payload of the next one; it waits for a `Told`."""
+
+    payload: bytes
+
+
 class Told(Struct, frozen=True, kw_only=True, tag="told"):
-    """The answer to a durable call: a record in JSON, or none; or why there is no answer."""
+    """The answer to a durable call: a record in JSON, or what was asked of children; or why there is no answer."""
 
     record: bytes | None = None
     is_parked: bool = False
@@ -95,7 +114,7 @@ class Ended(Struct, frozen=True, tag="ended"):
     outcome: bytes
 
 
-DurableFrame = FindFrame | BeganFrame | GaveUpFrame | SaveFrame | WaitFrame
+DurableFrame = FindFrame | BeganFrame | GaveUpFrame | SaveFrame | WaitFrame | StartFrame | OutcomesFrame | RestartFrame
 Reply = File | ProgressFrame | DurableFrame | Ended
 
 _encode: Final = msgspec.msgpack.Encoder().encode

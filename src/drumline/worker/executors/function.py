@@ -49,7 +49,7 @@ class AsyncFunction:
             raise refusal(Invalid(str(error), field="payload")) from error
         try:
             return await coroutine
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             judged = judge(error, definition)
             if judged is error:
                 raise  # not `from` itself, which would take the place of its own cause
@@ -91,11 +91,10 @@ class ThreadFunction:
             await self._let_end(running, call)
             raise
         ran = running.result()
-        if isinstance(ran.error, Exception):
+        if ran.error is not None:  # sys.exit() too
             judged = judge(ran.error, definition)
             if judged is not ran.error:
                 raise judged from ran.error
-        if ran.error is not None:
             raise ran.error
         return ran.value
 
@@ -150,7 +149,7 @@ def context_of(call: ExecutorCall, state: Any, *, is_async: bool = False) -> Con
     )
 
 
-def judge(error: Exception, definition: TaskDefinition) -> Exception:
+def judge(error: BaseException, definition: TaskDefinition) -> BaseException:
     """Return the error, or an `ExecutorFailure` if the task's definition says how to treat it."""
     if isinstance(error, Signal) or not definition.is_permanent(error):
         return error

@@ -11,12 +11,16 @@ from drumline.worker.executors.executor import Executor
 class RegisteredExecutor:
     """An executor with its bounds: how many attempts at once, how long each by default."""
 
-    __slots__ = ("executor", "gate", "timeout")
+    __slots__ = ("executor", "fills_secrets", "gate", "timeout")
 
-    def __init__(self, executor: Executor, *, gate: asyncio.Semaphore | None, timeout: float | None) -> None:
+    def __init__(
+        self, executor: Executor, *, gate: asyncio.Semaphore | None, timeout: float | None, fills_secrets: bool = True
+    ) -> None:
         self.executor = executor
         self.gate = gate
         self.timeout = timeout
+        self.fills_secrets = fills_secrets
+        """Whether it is given the values of secrets; else the references to them."""
 
 
 class Executors:
@@ -28,7 +32,12 @@ class Executors:
         self._stack = AsyncExitStack()
 
     def add(
-        self, executor: Executor, *, gate: asyncio.Semaphore | None = None, timeout: float | None = None
+        self,
+        executor: Executor,
+        *,
+        gate: asyncio.Semaphore | None = None,
+        timeout: float | None = None,
+        fills_secrets: bool = True,
     ) -> "Executors":
         """Run the executor's task name with it.
 
@@ -37,7 +46,7 @@ class Executors:
         name = executor.type.name
         if name in self._entries:
             raise ValueError(f"there are two executors for the task name {name!r}")
-        self._entries[name] = RegisteredExecutor(executor, gate=gate, timeout=timeout)
+        self._entries[name] = RegisteredExecutor(executor, gate=gate, timeout=timeout, fills_secrets=fills_secrets)
         return self
 
     def keep(self, resource: AbstractAsyncContextManager[Any]) -> None:

@@ -2,12 +2,13 @@
 
 import asyncio
 import contextlib
-import threading
 from collections.abc import Callable
-from queue import SimpleQueue
+from functools import partial
 from typing import Any, Self
 
 from msgspec import Struct
+
+from drumline.aio.daemon_threads import DaemonThreads
 
 
 class Ran(Struct, frozen=True):
@@ -17,55 +18,24 @@ class Ran(Struct, frozen=True):
     error: BaseException | None = None
 
 
-_Item = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Ran]"]
-
-
 class Threads:
-    """Runs functions in threads that are started when needed and kept.
-
-    They are daemons: a function that hangs in one, and cannot be killed, does not keep the process from ending. How
-    many there are is bounded by the gate in front of them.
-    """
+    """Runs functions in threads. How many there are is bounded by the gate in front of them."""
 
     def __init__(self) -> None:
-        self._items: SimpleQueue[_Item | None] = SimpleQueue()
-        self._lock = threading.Lock()
-        self._idle = 0
-        self._count = 0
+        self._threads = DaemonThreads("task thread")
 
     def run(self, function: Callable[[], Any]) -> "asyncio.Future[Ran]":
         """Start `function` in a thread; the future is never failed, it holds the error."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Ran] = loop.create_future()
-        self._items.put((function, loop, future))
-        with self._lock:
-            # Each idle thread is promised to one item, so that no item waits behind a busy thread.
-            if self._idle:
-                self._idle -= 1
-                return future
-            self._count += 1
-            number = self._count
-        threading.Thread(target=self._work, name=f"task thread {number}", daemon=True).start()
+        self._threads.start(partial(_run, function), partial(_tell, loop, future))
         return future
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        for _ in range(self._count):
-            self._items.put(None)
-
-    def _work(self) -> None:
-        while (item := self._items.get()) is not None:
-            function, loop, future = item
-            del item
-            ran = _run(function)
-            with self._lock:
-                self._idle += 1
-            # If the loop was closed meanwhile, nothing waits for the result.
-            with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(_tell, future, ran)
-            del function, future, ran
+        self._threads.close()
 
 
 def _run(function: Callable[[], Any]) -> Ran:
@@ -75,6 +45,12 @@ def _run(function: Callable[[], Any]) -> Ran:
         return Ran(error=error)
 
 
-def _tell(future: "asyncio.Future[Ran]", ran: Ran) -> None:
+def _tell(loop: asyncio.AbstractEventLoop, future: "asyncio.Future[Ran]", ran: Ran) -> None:
+    # If the loop was closed meanwhile, nothing waits for the result.
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(_set, future, ran)
+
+
+def _set(future: "asyncio.Future[Ran]", ran: Ran) -> None:
     if not future.done():
         future.set_result(ran)

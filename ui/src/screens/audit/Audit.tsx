@@ -13,7 +13,9 @@ import { Empty, sentence, Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
 import { say } from "@/parts/toasts";
+import { texts } from "@/texts";
 import css from "./Audit.module.css";
+import { AuditTarget } from "./AuditTarget";
 
 /** Who did what, from where, and why. */
 export function Audit() {
@@ -30,28 +32,37 @@ export function Audit() {
     mutationFn: () => call("GET /api/v1/audit/verify", {}),
     onSuccess: (answer) =>
       answer.is_sound
-        ? say("Every row is as it was written, and none is missing")
-        : say("The log was changed: see drumline audit verify", "problem"),
+        ? say(texts.audit.verifiedNoEntryWasChanged)
+        : say(texts.audit.verificationFailedRunDrumlineAudit, "problem"),
     onError: (error) => say(error instanceof Problem ? sentence(error.message) : String(error), "problem"),
   });
   const items = audit.data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <>
-      <ScreenHead title="Audit">
+      <ScreenHead title={texts.audit.audit}>
         <Button icon={ShieldCheck} busy={verify.isPending} onClick={() => verify.mutate()}>
-          Verify
+          {texts.audit.verify}
         </Button>
       </ScreenHead>
       <Filters search={search} />
       {audit.data === undefined ? (
         <Unloaded of={audit} />
       ) : items.length === 0 ? (
-        <Empty title={Object.keys(search).length > 0 ? "No matches" : "No entries yet"}>
-          <p>Every change is recorded here: cancel, retry, pause, new keys and so on.</p>
+        <Empty title={Object.keys(search).length > 0 ? texts.audit.noMatches : texts.audit.noEntriesYet}>
+          <p>{texts.audit.everyChangeIsRecordedHere}</p>
         </Empty>
       ) : (
-        <Panel flush label="Audit log">
-          <Table head={["Time", "Actor", "Action", "Target", "Phase", "Reason"]}>
+        <Panel flush label={texts.audit.auditLog}>
+          <Table
+            head={[
+              texts.audit.time,
+              texts.audit.actor,
+              texts.audit.action,
+              texts.audit.target,
+              texts.audit.phase,
+              texts.common.reason,
+            ]}
+          >
             {items.map((row) => (
               <tr key={row.id}>
                 <td>
@@ -66,7 +77,7 @@ export function Audit() {
                   </button>
                 </th>
                 <td>
-                  <code className={css.target}>{row.target.replace(/^\/api\/v1/, "")}</code>
+                  <AuditTarget row={row} />
                 </td>
                 <td>{row.phase}</td>
                 <td className={css.why}>{row.reason ?? row.problem ?? ""}</td>
@@ -78,7 +89,7 @@ export function Audit() {
       {audit.hasNextPage && (
         <p className={css.more}>
           <Button busy={audit.isFetchingNextPage} onClick={() => void audit.fetchNextPage()}>
-            More
+            {texts.common.more}
           </Button>
         </p>
       )}
@@ -86,18 +97,20 @@ export function Audit() {
         <Sheet title={shown.act} onClose={() => setShown(null)}>
           <Facts
             of={[
-              ["Actor", shown.key_name],
-              ["From", shown.address],
-              ["Time", <Time key="when" at={shown.at} />],
-              ["Request", <code key="request">{shown.request_id}</code>],
+              [texts.audit.actor, shown.key_name],
+              [texts.common.from, shown.address],
+              [texts.audit.time, <Time key="when" at={shown.at} />],
+              [texts.audit.target, <AuditTarget key="target" row={shown} />],
+              [texts.audit.path, <code key="path">{shown.target}</code>, "wide"],
+              [texts.audit.request, <code key="request">{shown.request_id}</code>],
             ]}
           />
           <p className={css.like}>
             <Link to="/audit" search={{ act: shown.act }} onClick={() => setShown(null)}>
-              All entries of this kind
+              {texts.audit.allEntriesWithThisAction}
             </Link>
             <Link to="/audit" search={{ key: shown.key }} onClick={() => setShown(null)}>
-              All entries by {shown.key_name}
+              {texts.audit.allEntriesBy(shown.key_name)}
             </Link>
           </p>
           <JsonTree name="before" value={shown.before} />
@@ -116,13 +129,18 @@ function Filters({ search }: { search: Search }) {
   const fields = (Object.keys(NAMES) as (keyof Search)[]).filter((field) => search[field]);
   if (fields.length === 0) return null;
   return (
-    <ul className={css.filters} aria-label="Narrowed by">
+    <ul className={css.filters} aria-label={texts.common.filters}>
       {fields.map((field) => {
         const { [field]: value, ...rest } = search;
         return (
           <li key={field}>
             {NAMES[field]}: <strong>{value}</strong>
-            <Link to="/audit" search={rest} aria-label={`No longer by ${NAMES[field]}`} title="Remove">
+            <Link
+              to="/audit"
+              search={rest}
+              aria-label={texts.audit.removeFilterField(NAMES[field])}
+              title={texts.common.remove}
+            >
               <X size={13} aria-hidden="true" />
             </Link>
           </li>

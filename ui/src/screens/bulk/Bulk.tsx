@@ -5,14 +5,19 @@ import { call } from "@/api/client";
 import { useMay } from "@/api/me";
 import { Problem } from "@/api/problem";
 import { every } from "@/api/queries";
+import type { BulkFilter } from "@/api/types";
 import { Button } from "@/parts/Button";
+import { word } from "@/parts/Mark";
 import { Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { sentence, Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
 import { say } from "@/parts/toasts";
+import { texts } from "@/texts";
 import css from "./Bulk.module.css";
 import { BulkProgress } from "./BulkProgress";
+
+const MOST = 100;
 
 /** One act on many tasks: how far it is, and what went wrong. */
 export function Bulk() {
@@ -24,15 +29,20 @@ export function Bulk() {
     queryFn: ({ signal }) => call("GET /api/v1/bulk/{id}", { params: { id }, signal }),
     refetchInterval: (query) => every(query.state.data?.state === "running" ? 1_000 : false)(query),
   });
-  const faults = useQuery({
-    queryKey: ["bulk", id, "faults", bulk.data?.failed],
+  const hasFailed = (bulk.data?.failed ?? 0) > 0;
+  const items = useQuery({
+    queryKey: ["bulk", id, "items", hasFailed, bulk.data?.state, bulk.data?.failed],
     queryFn: ({ signal }) =>
-      call("GET /api/v1/bulk/{id}/items", { params: { id }, query: { outcome: ["failed"], limit: 100 }, signal }),
-    enabled: (bulk.data?.failed ?? 0) > 0,
+      call("GET /api/v1/bulk/{id}/items", {
+        params: { id },
+        query: { limit: MOST, ...(hasFailed ? { outcome: ["failed"] as const } : {}) },
+        signal,
+      }),
+    enabled: bulk.data !== undefined,
   });
   const abort = useMutation({
     mutationFn: () => call("POST /api/v1/bulk/{id}/abort", { params: { id } }),
-    onSuccess: () => say("Aborted: what was done stays done"),
+    onSuccess: () => say(texts.bulk.abortedCompletedItemsAreNot),
     onError: (error) => say(error instanceof Problem ? sentence(error.message) : String(error), "problem"),
     onSettled: () => client.invalidateQueries({ queryKey: ["bulk"] }),
   });
@@ -40,38 +50,40 @@ export function Bulk() {
   const found = bulk.data;
   return (
     <div className={css.screen}>
-      <ScreenHead title={`Bulk ${found.act}: ${found.state ?? ""}`}>
+      <ScreenHead title={texts.bulk.bulkActState(found.act, found.state ?? "")}>
         {mayAct && found.state === "running" && (
           <Button icon={OctagonX} tone="danger" busy={abort.isPending} onClick={() => abort.mutate()}>
-            Abort
+            {texts.bulk.abort}
           </Button>
         )}
       </ScreenHead>
-      <Panel label="Facts">
+      <Panel label={texts.common.facts}>
         <Facts
           of={[
-            ["Progress", <BulkProgress key="progress" bulk={found} />],
-            ["Done", found.done.toLocaleString("en")],
-            ["Skipped", found.skipped.toLocaleString("en")],
-            ["Failed", found.failed.toLocaleString("en")],
-            ["Pace", found.rate ? `${found.rate} per second` : "no limit"],
-            ["Created", <Time key="asked" at={found.created_at} />],
-            ["Finished", <Time key="finished" at={found.finished_at} />],
-            ["Reason", found.reason ?? "–"],
+            [texts.common.progress, <BulkProgress key="progress" bulk={found} />],
+            [texts.common.done, found.done.toLocaleString("en")],
+            [texts.common.skipped, found.skipped.toLocaleString("en")],
+            [texts.common.failed, found.failed.toLocaleString("en")],
+            [texts.common.rate, found.rate ? texts.bulk.perSecond(found.rate) : texts.bulk.noLimit],
+            [texts.common.created, <Time key="asked" at={found.created_at} />],
+            [texts.common.finished, <Time key="finished" at={found.finished_at} />],
+            [texts.bulk.filter, filterWords(found.filter)],
+            [texts.common.reason, found.reason ?? "–"],
           ]}
         />
       </Panel>
-      {faults.data && faults.data.items.length > 0 && (
-        <Panel title="What went wrong" flush>
-          <Table head={["Task", "Problem"]}>
-            {faults.data.items.map((item) => (
+      {items.data && items.data.items.length > 0 && (
+        <Panel title={titleOf(found.total, hasFailed)} flush>
+          <Table head={[texts.common.task, texts.bulk.outcome, texts.bulk.problem]}>
+            {items.data.items.map((item) => (
               <tr key={item.id}>
                 <th scope="row">
                   <Link to="/tasks/$id" params={{ id: item.id }}>
                     <code>{item.id}</code>
                   </Link>
                 </th>
-                <td>{item.error ?? ""}</td>
+                <td>{item.outcome ? word(item.outcome) : "–"}</td>
+                <td className={css.why}>{item.error ?? "–"}</td>
               </tr>
             ))}
           </Table>
@@ -79,4 +91,15 @@ export function Bulk() {
       )}
     </div>
   );
+}
+
+function titleOf(total: number, hasFailed: boolean): string {
+  if (hasFailed) return texts.bulk.errors;
+  return total > MOST ? texts.bulk.firstTasks(MOST) : texts.common.tasks;
+}
+
+/** What was chosen, as it was asked for. */
+function filterWords(filter: BulkFilter | null): string {
+  const terms = Object.entries(filter ?? {}).filter(([, value]) => value !== null && value !== undefined);
+  return terms.map(([field, value]) => `${field}: ${String(value)}`).join(", ") || texts.bulk.selection;
 }

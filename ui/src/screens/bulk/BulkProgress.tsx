@@ -1,9 +1,10 @@
 import type { BulkBody } from "@/api/types";
+import { texts } from "@/texts";
 import css from "./Bulk.module.css";
 
 export function BulkProgress({ bulk }: { bulk: BulkBody }) {
   const share = (count: number) => `${(100 * count) / Math.max(1, bulk.total)}%`;
-  const text = `${bulk.done} done, ${bulk.skipped} skipped, ${bulk.failed} failed, of ${bulk.total}`;
+  const text = texts.bulk.progress(bulk);
   return (
     <span className={css.progress} role="img" aria-label={text} title={text}>
       <span className={css.track}>
@@ -11,7 +12,9 @@ export function BulkProgress({ bulk }: { bulk: BulkBody }) {
         <i data-tone="skipped" style={{ width: share(bulk.skipped) }} />
         <i data-tone="failed" style={{ width: share(bulk.failed) }} />
       </span>
-      {(bulk.done + bulk.skipped + bulk.failed).toLocaleString("en")}/{bulk.total.toLocaleString("en")}
+      <span className={css.count}>
+        {(bulk.done + bulk.skipped + bulk.failed).toLocaleString("en")}/{bulk.total.toLocaleString("en")}
+      </span>
     </span>
   );
 }

@@ -2,12 +2,18 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { call } from "@/api/client";
 import { every, ofTypes, useRefreshOn } from "@/api/queries";
+import { HowTo } from "@/parts/HowTo";
 import { Mark, word } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Empty, Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
+import { texts } from "@/texts";
+import css from "./Bulk.module.css";
 import { BulkProgress } from "./BulkProgress";
+
+const EXAMPLE = `drumline tasks retry --filter 'status:failed queue:search' --rate 50 --dry-run
+drumline tasks retry --filter 'status:failed queue:search' --rate 50 --reason "the cluster is back"`;
 
 /** Acts on many tasks at once: running and past. */
 export function Bulks() {
@@ -18,17 +24,25 @@ export function Bulks() {
   });
   useRefreshOn(ofTypes("drumline.bulk."), [["bulk"]]);
   return (
-    <>
-      <ScreenHead title="Bulk operations" />
+    <div className={css.screen}>
+      <ScreenHead title={texts.bulk.bulkOperations} />
       {bulks.data === undefined ? (
         <Unloaded of={bulks} />
       ) : bulks.data.items.length === 0 ? (
-        <Empty title="No bulk operations yet">
-          <p>Retrying or discarding a group of failures makes one.</p>
+        <Empty title={texts.bulk.noBulkOperationsYet}>
+          <p>{texts.bulk.retryOrDiscardAGroup}</p>
         </Empty>
       ) : (
-        <Panel flush label="Bulk operations">
-          <Table head={["Act", "State", "Progress", "Created", "Reason"]}>
+        <Panel flush label={texts.bulk.bulkOperations}>
+          <Table
+            head={[
+              texts.bulk.action,
+              texts.common.state,
+              texts.common.progress,
+              texts.common.created,
+              texts.common.reason,
+            ]}
+          >
             {bulks.data.items.map((bulk) => (
               <tr key={bulk.id}>
                 <th scope="row">
@@ -53,6 +67,7 @@ export function Bulks() {
           </Table>
         </Panel>
       )}
-    </>
+      <HowTo title={texts.bulk.howToStart} words={texts.bulk.howToStartWords} code={EXAMPLE} />
+    </div>
   );
 }

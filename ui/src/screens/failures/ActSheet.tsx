@@ -8,8 +8,10 @@ import { Field } from "@/parts/Field";
 import { Form } from "@/parts/Form";
 import { Sheet } from "@/parts/Sheet";
 import { Loading } from "@/parts/States";
+import { TextWith } from "@/parts/TextWith";
 import { Time } from "@/parts/Time";
 import { say } from "@/parts/toasts";
+import { texts } from "@/texts";
 
 export type FailureAct = "retry" | "discard";
 const OPERATIONS = { retry: "POST /api/v1/failures/retry", discard: "POST /api/v1/failures/discard" } as const;
@@ -40,7 +42,7 @@ export function ActSheet({ act, title, filter, onClose }: Props) {
         body: { filter, ...(rate ? { rate: Number(rate) } : {}), ...(reason ? { reason } : {}) },
       }),
     onSuccess: (bulk) => {
-      say(`${bulk.total.toLocaleString("en")} on their way`);
+      say(texts.failures.totalOnTheirWay(bulk.total.toLocaleString("en")));
       onClose();
       if (bulk.id) void navigate({ to: "/bulk/$id", params: { id: bulk.id } });
     },
@@ -48,14 +50,14 @@ export function ActSheet({ act, title, filter, onClose }: Props) {
   });
   const total = preview.data?.total ?? 0;
   const mustType = act === "discard" && total > TYPED_ABOVE;
-  const word = act === "retry" ? "Retry" : "Discard";
+  const word = act === "retry" ? texts.common.retry : texts.failures.discard;
   return (
     <Sheet
       title={title}
       onClose={onClose}
       footer={
         <>
-          <Button onClick={onClose}>Close</Button>
+          <Button onClick={onClose}>{texts.common.close}</Button>
           <Button
             type="submit"
             form="failures"
@@ -70,7 +72,8 @@ export function ActSheet({ act, title, filter, onClose }: Props) {
     >
       <Form
         id="failures"
-        error={go.error ?? preview.error}
+        error={go.error}
+        previewError={preview.error}
         fields={["rate", "reason"]}
         onSubmit={() => total > 0 && go.mutate()}
       >
@@ -79,17 +82,19 @@ export function ActSheet({ act, title, filter, onClose }: Props) {
             {preview.isPending && <Loading rows={2} />}
             {preview.data && (
               <p>
-                {total.toLocaleString("en")} task{total === 1 ? "" : "s"}
-                {preview.data.oldest_at && (
-                  <>
-                    , from <Time at={preview.data.oldest_at} /> to <Time at={preview.data.newest_at} />
-                  </>
-                )}
-                . What fails from now on is not among them.
+                <TextWith
+                  text={
+                    preview.data.oldest_at ? texts.failures.tasksFromTo(total) : texts.failures.tasksNotLater(total)
+                  }
+                  values={{
+                    from: <Time at={preview.data.oldest_at} />,
+                    to: <Time at={preview.data.newest_at} />,
+                  }}
+                />
               </p>
             )}
             {act === "retry" && (
-              <Field label="At most per second" hint="Empty for no limit" problem={at("rate")}>
+              <Field label={texts.failures.atMostPerSecond} hint={texts.failures.emptyForNoLimit} problem={at("rate")}>
                 {(props) => (
                   <input
                     {...props}
@@ -102,13 +107,13 @@ export function ActSheet({ act, title, filter, onClose }: Props) {
                 )}
               </Field>
             )}
-            <Field label="Reason" hint="For the audit log" problem={at("reason")}>
+            <Field label={texts.common.reason} hint={texts.common.forTheAuditLog} problem={at("reason")}>
               {(props) => (
                 <input {...props} value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
               )}
             </Field>
             {mustType && (
-              <Field label={`Type ${total} to confirm`}>
+              <Field label={texts.failures.typeTotalToConfirm(total)}>
                 {(props) => (
                   <input
                     {...props}

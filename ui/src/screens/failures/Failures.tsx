@@ -7,23 +7,50 @@ import { ABOUT_FAILURES, useRefreshOn } from "@/api/queries";
 import type { GroupBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { ScreenHead } from "@/parts/Panel";
+import { SEEN } from "@/parts/range";
+import { SavedViews } from "@/parts/SavedViews";
 import { Empty, Unloaded } from "@/parts/States";
 import { Tabs } from "@/parts/Tabs";
 import { Tags } from "@/parts/Tags";
+import { TextWith } from "@/parts/TextWith";
 import { Time } from "@/parts/Time";
+import { TimeRange } from "@/parts/TimeRange";
+import { sinceOf } from "@/screens/tasks/data";
+import { texts } from "@/texts";
 import { ActSheet, type FailureAct } from "./ActSheet";
 import css from "./Failures.module.css";
+import { GroupState, GroupTrend, RetryFirst, TriageActs } from "./Triage";
+
+const STATES = [
+  { id: "active", label: texts.common.active },
+  { id: "acknowledged", label: texts.failures.acknowledged },
+  { id: "regressed", label: texts.failures.regressed },
+  { id: "resolved", label: texts.failures.resolved },
+  { id: "ignored", label: texts.failures.ignored },
+  { id: "all", label: texts.common.all },
+] as const;
+type State = (typeof STATES)[number]["id"];
 
 /** What failed for good, by cause. */
 export function Failures() {
-  const { sort = "last", ...which } = useSearch({ from: "/failures" });
+  const { sort = "last", state: given, ...which } = useSearch({ from: "/failures" });
+  const { since, ...narrowing } = which;
+  const state: State = STATES.find(({ id }) => id === given)?.id ?? "active";
   const navigate = useNavigate();
   const groups = useInfiniteQuery({
-    queryKey: ["failures", "groups", sort, which],
+    queryKey: ["failures", "groups", sort, state, which],
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
       call("GET /api/v1/failures/groups", {
-        query: { ...which, sort: sort === "count" ? "count" : "last_seen", limit: 50, cursor: pageParam },
+        query: {
+          ...narrowing,
+          since: since ? sinceOf(since, Date.now()) : undefined,
+          ...(state === "all" ? {} : { state }),
+          trend: true,
+          sort: sort === "count" ? "count" : "last_seen",
+          limit: 50,
+          cursor: pageParam,
+        },
         signal,
       }),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
@@ -32,22 +59,44 @@ export function Failures() {
   const items = groups.data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <>
-      <ScreenHead title="Failures">
+      <ScreenHead title={texts.failures.failures}>
+        <TimeRange
+          label={texts.common.failed}
+          ends={SEEN}
+          of={which}
+          onChange={(times) => {
+            const { filter: _filter, ...rest } = narrowing;
+            void navigate({ to: "/failures", search: { ...rest, ...times, state, sort } });
+          }}
+        />
+        <SavedViews
+          page="failures"
+          filter={[since ? `last:${since}` : "", narrowing.filter ?? ""].join(" ").trim()}
+          onOpen={(filter) =>
+            void navigate({ to: "/failures", search: { state, sort, ...(filter ? { filter } : {}) } })
+          }
+        />
         <Tabs
-          label="Order"
+          label={texts.failures.order}
           tabs={[
-            { id: "last", label: "Latest" },
-            { id: "count", label: "Most" },
+            { id: "last", label: texts.failures.mostRecent },
+            { id: "count", label: texts.failures.mostFrequent },
           ]}
           current={sort}
-          onChange={(next) => void navigate({ to: "/failures", search: { ...which, sort: next } })}
+          onChange={(next) => void navigate({ to: "/failures", search: { ...which, state, sort: next } })}
         />
       </ScreenHead>
+      <Tabs
+        label={texts.common.state}
+        tabs={[...STATES]}
+        current={state}
+        onChange={(next) => void navigate({ to: "/failures", search: { ...which, sort, state: next } })}
+      />
       {groups.data === undefined ? (
         <Unloaded of={groups} />
       ) : items.length === 0 ? (
-        <Empty title="No failures">
-          <p>A task that has used up its retries, or fails permanently, is kept here until somebody deals with it.</p>
+        <Empty title={emptyTitle(state, Object.keys(which).length > 0)}>
+          <p>{texts.failures.aTaskThatHasUsed}</p>
         </Empty>
       ) : (
         <ul className={css.groups}>
@@ -60,11 +109,16 @@ export function Failures() {
       )}
       {groups.hasNextPage && (
         <Button busy={groups.isFetchingNextPage} onClick={() => void groups.fetchNextPage()}>
-          More
+          {texts.common.more}
         </Button>
       )}
     </>
   );
+}
+
+function emptyTitle(state: State, isNarrowed: boolean): string {
+  const which = state === "active" || state === "all" ? "" : `${state} `;
+  return isNarrowed ? texts.failures.noneMatch(which) : texts.failures.none(which);
 }
 
 function Group({ group }: { group: GroupBody }) {
@@ -77,26 +131,52 @@ function Group({ group }: { group: GroupBody }) {
           {group.kind}
         </Link>
         <p className={css.message}>{group.message}</p>
+        {group.example && group.example.message !== group.message && (
+          <p className={css.example}>
+            <TextWith
+              text={texts.failures.forExample}
+              values={{
+                task: (
+                  <Link to="/tasks/$id" params={{ id: group.example.task }}>
+                    {group.example.message}
+                  </Link>
+                ),
+              }}
+            />
+          </p>
+        )}
         <p className={css.line}>
+          <GroupState group={group} />
           <Tags of={group.names} />
           <span>
-            last <Time at={group.last_at} as="relative" />, first <Time at={group.first_at} as="relative" />
+            <TextWith
+              text={texts.failures.lastAndFirst}
+              values={{
+                last: <Time at={group.last_at} as="relative" />,
+                first: <Time at={group.first_at} as="relative" />,
+              }}
+            />
           </span>
         </p>
       </div>
-      <strong className={css.count}>{group.count.toLocaleString("en")}</strong>
+      <span className={css.amount}>
+        <strong className={css.count}>{group.count.toLocaleString("en")}</strong>
+        <GroupTrend group={group} />
+      </span>
       {mayAct && (
         <div className={css.acts}>
-          <Button onClick={() => setAct("retry")}>Retry all</Button>
+          <TriageActs group={group} />
+          <RetryFirst group={group} />
+          <Button onClick={() => setAct("retry")}>{texts.failures.retryAll}</Button>
           <Button tone="danger" onClick={() => setAct("discard")}>
-            Discard
+            {texts.failures.discard}
           </Button>
         </div>
       )}
       {act && (
         <ActSheet
           act={act}
-          title={`${act === "retry" ? "Retry" : "Discard"} ${group.kind}`}
+          title={`${act === "retry" ? texts.common.retry : texts.failures.discard} ${group.kind}`}
           filter={{ fingerprint: group.fingerprint }}
           onClose={() => setAct(null)}
         />

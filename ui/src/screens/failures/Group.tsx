@@ -6,20 +6,23 @@ import { useMay } from "@/api/me";
 import { ABOUT_FAILURES, useRefreshOn } from "@/api/queries";
 import type { FailureBody } from "@/api/types";
 import { Button } from "@/parts/Button";
+import { JsonTree } from "@/parts/JsonTree";
 import { Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { type Column, Rows } from "@/parts/Rows";
 import { Unloaded } from "@/parts/States";
 import { Tags } from "@/parts/Tags";
 import { Time } from "@/parts/Time";
 import { Traceback } from "@/parts/Traceback";
+import { texts } from "@/texts";
 import { ActSheet, type FailureAct } from "./ActSheet";
 import css from "./Failures.module.css";
+import { RetryFirst, TriageActs, TriagePanel } from "./Triage";
 
 const SAMPLE = 200;
 
 const COLUMNS: Column<FailureBody>[] = [
   {
-    name: "Task",
+    name: texts.common.task,
     width: "minmax(120px, 1fr)",
     cell: (failure) => (
       <Link to="/tasks/$id" params={{ id: failure.id }}>
@@ -27,10 +30,15 @@ const COLUMNS: Column<FailureBody>[] = [
       </Link>
     ),
   },
-  { name: "Message", width: "minmax(0, 3fr)", wide: true, cell: (failure) => failure.message },
-  { name: "Queue", width: "minmax(70px, 1fr)", wide: true, cell: (failure) => failure.queue },
-  { name: "Attempts", width: "76px", wide: true, end: true, cell: (failure) => failure.attempts },
-  { name: "Failed", width: "110px", end: true, cell: (failure) => <Time at={failure.failed_at} as="relative" /> },
+  { name: texts.failures.message, width: "minmax(0, 3fr)", wide: true, cell: (failure) => failure.message },
+  { name: texts.common.queue, width: "minmax(70px, 1fr)", wide: true, cell: (failure) => failure.queue },
+  { name: texts.common.attempts, width: "76px", wide: true, end: true, cell: (failure) => failure.attempts },
+  {
+    name: texts.common.failed,
+    width: "110px",
+    end: true,
+    cell: (failure) => <Time at={failure.failed_at} as="relative" />,
+  },
 ];
 
 /** Failures of one cause: a sample, where they are, and what can be done. */
@@ -61,40 +69,54 @@ export function Group() {
       <ScreenHead title={found.kind}>
         {mayAct && (
           <>
+            <TriageActs group={found} />
+            <RetryFirst group={found} />
             <Button tone="primary" onClick={() => setAct("retry")}>
-              Retry all
+              {texts.failures.retryAll}
             </Button>
             <Button tone="danger" onClick={() => setAct("discard")}>
-              Discard
+              {texts.failures.discard}
             </Button>
           </>
         )}
       </ScreenHead>
-      <Panel label="Facts">
+      <Panel label={texts.common.facts}>
         <Facts
           of={[
-            ["Failures", found.count.toLocaleString("en")],
-            ["First", <Time key="first" at={found.first_at} />],
-            ["Last", <Time key="last" at={found.last_at} />],
-            ["Tasks", <Tags key="names" of={found.names} />],
-            ["Queues", <Tags key="queues" of={found.queues} />],
-            ["Message", <code key="message">{found.message}</code>, "wide"],
+            [texts.failures.failures, found.count.toLocaleString("en")],
+            [texts.failures.first, <Time key="first" at={found.first_at} />],
+            [texts.failures.last, <Time key="last" at={found.last_at} />],
+            [texts.common.tasks, <Tags key="names" of={found.names} />],
+            [texts.common.queues, <Tags key="queues" of={found.queues} />],
+            [texts.failures.message, <code key="message">{found.message}</code>, "wide"],
           ]}
         />
       </Panel>
       {sample.data?.error && (
-        <Panel title="Latest example">
+        <Panel
+          title={texts.failures.latestExample}
+          aside={
+            <Link to="/tasks/$id" params={{ id: sample.data.id }}>
+              {texts.failures.openTheTask}
+            </Link>
+          }
+        >
           <Traceback error={sample.data.error} />
+          <h3 className={css.payload}>{texts.common.payload}</h3>
+          <JsonTree value={sample.data.payload} />
         </Panel>
       )}
-      {tasks.data && <Distribution failures={tasks.data.items} isWhole={tasks.data.next_cursor === null} />}
-      <Panel title="Tasks" flush>
+      <div className={css.two}>
+        <TriagePanel group={found} key={`${found.owner} ${found.note}`} />
+        {tasks.data && <Distribution failures={tasks.data.items} isWhole={tasks.data.next_cursor === null} />}
+      </div>
+      <Panel title={texts.common.tasks} flush>
         {tasks.data === undefined ? (
           <Unloaded of={tasks} />
         ) : (
           <div className={css.tasks}>
             <Rows
-              label="Failed tasks"
+              label={texts.failures.failedTasks}
               items={tasks.data.items}
               columns={COLUMNS}
               keyOf={(failure) => failure.id}
@@ -106,7 +128,7 @@ export function Group() {
       {act && (
         <ActSheet
           act={act}
-          title={`${act === "retry" ? "Retry" : "Discard"} ${found.kind}`}
+          title={`${act === "retry" ? texts.common.retry : texts.failures.discard} ${found.kind}`}
           filter={{ fingerprint }}
           onClose={() => setAct(null)}
         />
@@ -130,7 +152,7 @@ function Moments({ failures }: { failures: FailureBody[] }) {
   const most = Math.max(...counts);
   return (
     <div className={css.moments}>
-      <div role="img" aria-label={`${failures.length} failures over time`}>
+      <div role="img" aria-label={texts.failures.failuresFailuresOverTime(failures.length)}>
         {counts.map((count, place) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a column is its place
           <i key={place} style={{ height: `${(100 * count) / most}%` }} title={`${count}`} />
@@ -147,12 +169,14 @@ function Moments({ failures }: { failures: FailureBody[] }) {
 function Distribution({ failures, isWhole }: { failures: FailureBody[]; isWhole: boolean }) {
   const counts = new Map<string, number>();
   for (const failure of failures) {
-    const place = `${failure.name} in ${failure.queue}`;
+    const place = texts.failures.nameInQueue(failure.name, failure.queue);
     counts.set(place, (counts.get(place) ?? 0) + 1);
   }
   const rows = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 8);
   return (
-    <Panel title={isWhole ? "Where and when" : `Where and when: the last ${failures.length}`}>
+    <Panel
+      title={isWhole ? texts.failures.distribution : texts.failures.distributionOfTheLastFailures(failures.length)}
+    >
       <ul className={css.bars}>
         {rows.map(([place, count]) => (
           <li key={place}>

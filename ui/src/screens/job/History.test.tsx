@@ -56,6 +56,12 @@ function count(): number {
 notifyManager.setScheduler((tell) => tell()); // at once, so that what is shown is up to date after each act
 
 beforeEach(() => {
+  // This DOM has no media: no screen is narrow.
+  vi.stubGlobal("matchMedia", () => ({
+    matches: false,
+    addEventListener: () => undefined,
+    removeEventListener: () => undefined,
+  }));
   vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
   box = document.body.appendChild(document.createElement("div"));
   page = createRoot(box);
@@ -83,7 +89,7 @@ describe("the events of a job", () => {
 
     expect(count()).toBe(4);
     expect(box.querySelector("[role=alert]")).toBeNull();
-    expect(box.textContent).toContain("the server is of an older version");
+    expect(box.textContent).toContain("the server is too old");
   });
 
   it("keep what is known when the next answer is that of an older server", async () => {

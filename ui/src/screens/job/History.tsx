@@ -8,6 +8,7 @@ import { type Column, Rows } from "@/parts/Rows";
 import { Unloaded } from "@/parts/States";
 import { Status } from "@/parts/Status";
 import { Time } from "@/parts/Time";
+import { texts } from "@/texts";
 import { type Happening, historyOf } from "./history";
 import css from "./Job.module.css";
 import type { Node } from "./model";
@@ -37,13 +38,13 @@ export function History({ job, nodes, selected, onSelect }: Props) {
   const isOld = attempts.error instanceof Problem && attempts.error.isOfOlderServer;
   if (attempts.data === undefined && !isOld) return <Unloaded of={attempts} />;
   const columns: Column<Happening>[] = [
-    { name: "Status", width: "118px", cell: (one) => <Status of={one.status} small /> },
+    { name: texts.common.status, width: "118px", cell: (one) => <Status of={one.status} small /> },
     {
-      name: "What",
+      name: texts.job.what,
       width: "minmax(160px, 1fr)",
       cell: (one) =>
         one.key === null ? (
-          `The job ${one.words}`
+          texts.job.theJob(one.words)
         ) : (
           <>
             <button
@@ -58,27 +59,19 @@ export function History({ job, nodes, selected, onSelect }: Props) {
           </>
         ),
     },
-    { name: "When", width: "170px", end: true, cell: (one) => <Time at={one.at} /> },
+    { name: texts.job.when, width: "170px", end: true, cell: (one) => <Time at={one.at} /> },
   ];
   return (
     <div className={css.list}>
       <Rows
-        label="Events of the job"
+        label={texts.job.eventsOfTheJob}
         items={items}
         columns={columns}
         keyOf={(one) => one.id}
         onOpen={(one) => one.key !== null && onSelect(one.key)}
       />
-      {attempts.data?.is_more && (
-        <p className={css.note}>
-          These are the latest {MOST.toLocaleString("en")} executions, and the last one of every other task.
-        </p>
-      )}
-      {isOld && !attempts.data && (
-        <p className={css.note}>
-          This is the last execution of every task: the server is of an older version, and cannot list those before.
-        </p>
-      )}
+      {attempts.data?.is_more && <p className={css.note}>{texts.job.latestExecutions(MOST)}</p>}
+      {isOld && !attempts.data && <p className={css.note}>{texts.job.thisIsTheLastExecution}</p>}
     </div>
   );
 }

@@ -9,35 +9,43 @@ import { about, every, useRefreshOn } from "@/api/queries";
 import type { GraphBody, JobBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Copy } from "@/parts/Copy";
+import { CopyAs, serverUrl } from "@/parts/CopyAs";
 import { Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { sentence, Unloaded } from "@/parts/States";
 import { Status, statusWord } from "@/parts/Status";
+import { jobSnippets } from "@/parts/snippets";
 import { Tabs } from "@/parts/Tabs";
 import { Tags } from "@/parts/Tags";
 import { Time, Took } from "@/parts/Time";
 import { span } from "@/parts/time";
 import { say } from "@/parts/toasts";
 import { Progress } from "@/screens/jobs/Progress";
+import { RunsGrid } from "@/screens/runs/RunsGrid";
 import { useShortcut } from "@/shell/shortcuts";
-import { GanttView } from "./GanttView";
+import { texts } from "@/texts";
 import { GraphView } from "./GraphView";
 import { History } from "./History";
 import css from "./Job.module.css";
+import { JobFailure } from "./JobFailure";
+import { JobWhy } from "./JobWhy";
 import { NodeList } from "./NodeList";
 import { NodePanel } from "./NodePanel";
+import { TimelineView } from "./TimelineView";
 
 const ENDED = new Set(["COMPLETED", "FAILED", "CANCELLED"]);
 const TABS = [
-  { id: "graph", label: "Graph" },
-  { id: "gantt", label: "Gantt" },
-  { id: "list", label: "List" },
-  { id: "events", label: "Events" },
+  { id: "graph", label: texts.job.graph },
+  { id: "timeline", label: texts.job.timeline },
+  { id: "list", label: texts.job.list },
+  { id: "events", label: texts.job.events },
+  { id: "runs", label: texts.common.runs },
 ];
 
 /** A job: its graph, its times and its tasks, linked: what is selected in one is selected in all. */
 export function Job() {
   const { id } = useParams({ from: "/jobs/$id" });
-  const { tab = "graph", node = null } = useSearch({ from: "/jobs/$id" });
+  const { tab: given = "graph", node = null } = useSearch({ from: "/jobs/$id" });
+  const tab = given === "gantt" ? "timeline" : given; // as links of earlier versions name it
   const navigate = useNavigate();
   const job = useQuery({
     queryKey: ["job", id],
@@ -60,21 +68,29 @@ export function Job() {
   return (
     <div className={css.screen}>
       <Head job={job.data} />
-      <Panel label="Facts">
+      {job.data.status === "FAILED" && graph.data && (
+        <JobFailure nodes={graph.data.nodes} onSelect={(key) => go({ node: key })} />
+      )}
+      <Panel label={texts.common.facts}>
         <Facts of={factsOf(job.data, graph.data)} />
       </Panel>
       <div>
-        <Tabs label="Views" tabs={TABS} current={tab} onChange={(next) => go({ tab: next })} />
+        <Tabs label={texts.job.views} tabs={TABS} current={tab} onChange={(next) => go({ tab: next })} />
         <div className={css.views} data-selected={selected !== null || undefined}>
           <div className={css.view}>
             {graph.data === undefined ? (
               <Unloaded of={graph} />
-            ) : tab === "gantt" ? (
-              <GanttView
+            ) : tab === "timeline" ? (
+              <TimelineView
+                job={job.data}
                 nodes={graph.data.nodes}
-                createdAt={job.data.created_at}
                 selected={node}
                 onSelect={(key) => go({ node: key })}
+              />
+            ) : tab === "runs" ? (
+              <RunsGrid
+                of={job.data.schedule_id ? { schedule_id: job.data.schedule_id } : { name: job.data.name }}
+                current={id}
               />
             ) : tab === "events" ? (
               <History job={job.data} nodes={graph.data.nodes} selected={node} onSelect={(key) => go({ node: key })} />
@@ -87,6 +103,7 @@ export function Job() {
           {selected && <NodePanel node={selected} jobId={id} />}
         </div>
       </div>
+      {!ENDED.has(job.data.status) && <JobWhy id={id} onSelect={(key) => go({ node: key })} />}
     </div>
   );
 }
@@ -99,7 +116,7 @@ function Head({ job }: { job: JobBody }) {
         ? call("POST /api/v1/jobs/{id}/resume", { params: { id: job.id } })
         : call("POST /api/v1/jobs/{id}/cancel", { params: { id: job.id } }),
     onSuccess: (_, what) =>
-      say(what === "resume" ? "What failed runs again" : "Waiting tasks are cancelled, running ones asked to stop"),
+      say(what === "resume" ? texts.job.jobResumedFailedTasksRun : texts.job.cancellingRunningTasksAreAsked),
     onError: (error) => say(error instanceof Problem ? sentence(error.message) : String(error), "problem"),
     onSettled: () => client.invalidateQueries({ queryKey: ["job", job.id] }),
   });
@@ -130,38 +147,39 @@ function Head({ job }: { job: JobBody }) {
     >
       {canResume && (
         <Button icon={RotateCcw} tone="primary" busy={act.isPending} onClick={() => act.mutate("resume")}>
-          Resume
+          {texts.common.resume}
         </Button>
       )}
       {canCancel && (
         <Button icon={Ban} tone="danger" busy={act.isPending} onClick={() => act.mutate("cancel")}>
-          {job.cancel_requested ? "Stopping…" : "Cancel"}
+          {job.cancel_requested ? texts.job.stopping : texts.common.cancel}
         </Button>
       )}
+      <CopyAs title={job.name} of={() => jobSnippets(serverUrl(), job.id)} />
     </ScreenHead>
   );
 }
 
 function factsOf(job: JobBody, graph: GraphBody | undefined): [string, ReactNode][] {
   const facts: [string, ReactNode][] = [
-    ["Progress", <Progress key="progress" counts={job.counts} />],
-    ["Owner", job.owner ?? "–"],
-    ["Created", <Time key="created" at={job.created_at} />],
-    ["Started", <Time key="started" at={job.started_at} />],
-    ["Finished", <Time key="finished" at={job.finished_at} />],
-    ["Duration", <Took key="took" from={job.started_at} to={job.finished_at} />],
+    [texts.common.progress, <Progress key="progress" counts={job.counts} />],
+    [texts.common.owner, job.owner ?? "–"],
+    [texts.common.created, <Time key="created" at={job.created_at} />],
+    [texts.common.started, <Time key="started" at={job.started_at} />],
+    [texts.common.finished, <Time key="finished" at={job.finished_at} />],
+    [texts.common.duration, <Took key="took" from={job.started_at} to={job.finished_at} />],
   ];
   if (graph && graph.critical_path.seconds > 0) {
     const { seconds, keys } = graph.critical_path;
     const took = (Date.parse(job.finished_at ?? "") - Date.parse(job.started_at ?? "")) / 1000;
-    const share = took > 0 ? `, ${Math.min(100, Math.round((100 * seconds) / took))} % of it` : "";
-    facts.push(["Critical path", `${span(seconds)} in ${keys.length} task${keys.length === 1 ? "" : "s"}${share}`]);
+    const share = took > 0 ? Math.min(100, Math.round((100 * seconds) / took)) : null;
+    facts.push([texts.job.criticalPath, texts.job.spanInTasks(span(seconds), keys.length, share)]);
   }
-  if (job.reason) facts.push(["Reason", job.reason]);
-  if (job.waits_for > 0) facts.push(["Waits for", `${job.waits_for} other job${job.waits_for === 1 ? "" : "s"}`]);
+  if (job.reason) facts.push([texts.common.reason, job.reason]);
+  if (job.waits_for > 0) facts.push([texts.job.waitingFor, texts.job.otherJobs(job.waits_for)]);
   if (job.depends_on.length > 0) {
     facts.push([
-      "Depends on",
+      texts.job.dependsOn,
       <span key="depends">
         {job.depends_on.map((other) => (
           <Link key={other} to="/jobs/$id" params={{ id: other }} className={css.dependency ?? ""}>
@@ -171,7 +189,7 @@ function factsOf(job: JobBody, graph: GraphBody | undefined): [string, ReactNode
       </span>,
     ]);
   }
-  if (job.idempotency_key) facts.push(["Idempotency key", <code key="key">{job.idempotency_key}</code>]);
-  if (job.tags.length > 0) facts.push(["Tags", <Tags key="tags" of={job.tags} />]);
+  if (job.idempotency_key) facts.push([texts.common.idempotencyKey, <code key="key">{job.idempotency_key}</code>]);
+  if (job.tags.length > 0) facts.push([texts.common.tags, <Tags key="tags" of={job.tags} />]);
   return facts;
 }

@@ -1,8 +1,9 @@
 import { type Column, Rows } from "@/parts/Rows";
 import { Status } from "@/parts/Status";
 import { Took } from "@/parts/Time";
+import { texts } from "@/texts";
 import css from "./Job.module.css";
-import type { Node } from "./model";
+import { itemsOf, type Node } from "./model";
 
 interface Props {
   nodes: Node[];
@@ -13,9 +14,9 @@ interface Props {
 /** The same as the graph, for eyes and readers that prefer lines. */
 export function NodeList({ nodes, selected, onSelect }: Props) {
   const columns: Column<Node>[] = [
-    { name: "Status", width: "118px", cell: (node) => <Status of={node.status} small /> },
+    { name: texts.common.status, width: "118px", cell: (node) => <Status of={node.status} small /> },
     {
-      name: "Task",
+      name: texts.common.task,
       width: "minmax(120px, 1fr)",
       cell: (node) => (
         <button type="button" className={css.pick} onClick={() => onSelect(node.key)}>
@@ -23,10 +24,15 @@ export function NodeList({ nodes, selected, onSelect }: Props) {
         </button>
       ),
     },
-    { name: "Needs", width: "minmax(100px, 1fr)", wide: true, cell: (node) => node.needs.join(", ") || "–" },
-    { name: "Reason", width: "minmax(0, 1fr)", wide: true, cell: (node) => node.reason ?? "" },
+    { name: texts.job.needs, width: "minmax(100px, 1fr)", wide: true, cell: (node) => node.needs.join(", ") || "–" },
     {
-      name: "Duration",
+      name: texts.common.reason,
+      width: "minmax(0, 1fr)",
+      wide: true,
+      cell: (node) => node.reason ?? (node.items ? texts.job.itemsWords(itemsOf(node.items)) : ""),
+    },
+    {
+      name: texts.common.duration,
       width: "90px",
       end: true,
       cell: (node) => <Took from={node.started_at} to={node.finished_at} />,
@@ -35,7 +41,7 @@ export function NodeList({ nodes, selected, onSelect }: Props) {
   return (
     <div className={css.list}>
       <Rows
-        label="Tasks of the job"
+        label={texts.job.tasksOfTheJob}
         items={nodes}
         columns={columns}
         keyOf={(node) => node.key}

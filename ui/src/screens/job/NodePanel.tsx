@@ -11,8 +11,9 @@ import { Status } from "@/parts/Status";
 import { Time, Took } from "@/parts/Time";
 import { span } from "@/parts/time";
 import { say } from "@/parts/toasts";
+import { texts } from "@/texts";
 import css from "./Job.module.css";
-import type { Node } from "./model";
+import { itemsOf, type Node } from "./model";
 
 const ENDED_BADLY = new Set(["FAILED", "CANCELLED", "SKIPPED"]);
 
@@ -22,7 +23,7 @@ export function NodePanel({ node, jobId }: { node: Node; jobId: string }) {
   const mayAct = useMayOn("tasks:control", { name: node.name });
   const retry = useMutation({
     mutationFn: () => call("POST /api/v1/tasks/{id}/retry", { params: { id: node.task_id } }),
-    onSuccess: () => say("It runs again, and so does what was skipped because of it"),
+    onSuccess: () => say(texts.job.retryingItAndTheTasks),
     onError: (error) => say(error instanceof Problem ? sentence(error.message) : String(error), "problem"),
     onSettled: () => client.invalidateQueries({ queryKey: ["job", jobId] }),
   });
@@ -31,24 +32,27 @@ export function NodePanel({ node, jobId }: { node: Node; jobId: string }) {
       <Panel title={<span className={css.nodeName}>{node.key}</span>} aside={<Status of={node.status} small />}>
         <Facts
           of={[
-            ["Type", node.name],
-            ["Attempt", node.attempt],
-            ["Started", <Time key="started" at={node.started_at} />],
-            ["Duration", <Took key="took" from={node.started_at} to={node.finished_at} />],
-            ["Slack", node.is_critical ? "none: on the critical path" : span(node.slack)],
-            ["Runs if", node.run_if.replaceAll("_", " ")],
+            [texts.job.type, node.name],
+            ...(node.items ? [[texts.job.items, itemsOf(node.items)] as [string, string]] : []),
+            [texts.common.attempt, node.attempt],
+            [texts.common.started, <Time key="started" at={node.started_at} />],
+            [texts.common.duration, <Took key="took" from={node.started_at} to={node.finished_at} />],
+            [texts.job.slack, node.is_critical ? texts.job.noneOnTheCriticalPath : span(node.slack)],
+            [texts.job.runsIf, node.run_if.replaceAll("_", " ")],
           ]}
         />
         {node.reason && <p className={css.reason}>{sentence(node.reason)}</p>}
+        <p className={css.acts}>
+          <Link to="/tasks/$id" params={{ id: node.task_id }}>
+            {texts.job.openTheTask}
+          </Link>
+          {mayAct && ENDED_BADLY.has(node.status) && (
+            <Button icon={RotateCcw} busy={retry.isPending} onClick={() => retry.mutate()}>
+              {texts.job.retryFromHere}
+            </Button>
+          )}
+        </p>
       </Panel>
-      <Link to="/tasks/$id" params={{ id: node.task_id }}>
-        Open the task
-      </Link>
-      {mayAct && ENDED_BADLY.has(node.status) && (
-        <Button icon={RotateCcw} busy={retry.isPending} onClick={() => retry.mutate()}>
-          Retry from here
-        </Button>
-      )}
     </div>
   );
 }

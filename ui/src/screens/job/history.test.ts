@@ -44,7 +44,7 @@ describe("a job's history", () => {
       "job failed",
       "load failed: no room",
       "load started, attempt 2",
-      "load failed, and is tried again: too busy",
+      "load failed, will be retried: too busy",
       "load started",
       "read completed",
       "read started",

@@ -1,4 +1,5 @@
 import type { JobAttemptBody, JobBody } from "@/api/types";
+import { texts } from "@/texts";
 import type { Node } from "./model";
 
 /** Something that happened to a job, or to one of its tasks. */
@@ -15,13 +16,13 @@ export interface Happening {
 const ENDS: Record<string, [words: string, status: string]> = {
   completed: ["completed", "COMPLETED"],
   failed: ["failed", "FAILED"],
-  cancelled: ["was cancelled", "CANCELLED"],
-  skipped: ["was skipped", "SKIPPED"],
-  retried: ["failed, and is tried again", "QUEUED"],
-  snoozed: ["asked to run later", "QUEUED"],
+  cancelled: [texts.job.wasCancelled, "CANCELLED"],
+  skipped: [texts.job.wasSkipped, "SKIPPED"],
+  retried: [texts.job.failedAndIsTriedAgain, "QUEUED"],
+  snoozed: [texts.job.askedToRunLater, "QUEUED"],
   parked: ["waits", "QUEUED"],
-  released: ["was given back unfinished", "QUEUED"],
-  crashed: ["lost its worker", "QUEUED"],
+  released: [texts.job.wasGivenBackUnfinished, "QUEUED"],
+  crashed: [texts.job.lostItsWorker, "QUEUED"],
 };
 
 type Execution = Pick<JobAttemptBody, "key" | "attempt" | "epoch" | "started_at" | "finished_at" | "reason"> & {
@@ -32,7 +33,9 @@ type Execution = Pick<JobAttemptBody, "key" | "attempt" | "epoch" | "started_at"
 export function historyOf(job: JobBody, nodes: Node[], attempts: JobAttemptBody[]): Happening[] {
   const listed = new Set(attempts.map((attempt) => attempt.key));
   const known = nodes.filter((node) => !listed.has(node.key)).map(lastOf);
-  const found: Happening[] = [{ id: "made", at: job.created_at, key: null, words: "was submitted", status: "PENDING" }];
+  const found: Happening[] = [
+    { id: "made", at: job.created_at, key: null, words: texts.job.wasSubmitted, status: "PENDING" },
+  ];
   for (const one of [...known, ...[...attempts].reverse()]) found.push(...startAndEnd(one));
   const [words] = ENDS[job.status.toLowerCase()] ?? [];
   if (job.finished_at && words) {
@@ -53,8 +56,8 @@ function startAndEnd({ key, attempt, epoch, outcome, started_at, finished_at, re
   const found: Happening[] = [];
   const id = `${key}/${epoch}`;
   if (started_at) {
-    const again = attempt > 1 ? `, attempt ${attempt}` : "";
-    found.push({ id: `${id}/start`, at: started_at, key, words: `started${again}`, status: "PROCESSING" });
+    const words = texts.job.started(attempt);
+    found.push({ id: `${id}/start`, at: started_at, key, words, status: "PROCESSING" });
   }
   const end = ENDS[outcome];
   if (finished_at && end) {

@@ -1,24 +1,36 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useCallback, useMemo } from "react";
+import { Plus } from "lucide-react";
+import { lazy, Suspense, useCallback, useMemo, useState } from "react";
 import { call } from "@/api/client";
+import { useMay } from "@/api/me";
 import { ABOUT_JOBS, useRefreshOn } from "@/api/queries";
 import type { JobBody, JobStatus } from "@/api/types";
+import { Button } from "@/parts/Button";
+import { Columns } from "@/parts/Columns";
+import { useRemembered } from "@/parts/neighbours";
 import { ScreenHead } from "@/parts/Panel";
 import { type Column, Rows } from "@/parts/Rows";
+import { SavedViews } from "@/parts/SavedViews";
 import { Empty, Loading, Unloaded } from "@/parts/States";
 import { Status } from "@/parts/Status";
 import { Tabs } from "@/parts/Tabs";
 import { Time, Took } from "@/parts/Time";
+import { TimeRange } from "@/parts/TimeRange";
+import type { JobsSearch } from "@/routes";
+import { sinceOf } from "@/screens/tasks/data";
+import { texts } from "@/texts";
 import css from "./Jobs.module.css";
 import { Progress } from "./Progress";
+
+const JobSheet = lazy(() => import("./JobSheet").then((found) => ({ default: found.JobSheet })));
 
 const STATUSES = ["", "pending", "processing", "completed", "failed", "cancelled"];
 
 const COLUMNS: Column<JobBody>[] = [
-  { name: "Status", width: "118px", cell: (job) => <Status of={job.status} small /> },
+  { name: texts.common.status, width: "118px", cell: (job) => <Status of={job.status} small /> },
   {
-    name: "Name",
+    name: texts.common.name,
     width: "minmax(140px, 2fr)",
     cell: (job) => (
       <Link to="/jobs/$id" params={{ id: job.id }} className={css.name ?? ""}>
@@ -26,21 +38,28 @@ const COLUMNS: Column<JobBody>[] = [
       </Link>
     ),
   },
-  { name: "Progress", width: "minmax(160px, 2fr)", wide: true, cell: (job) => <Progress counts={job.counts} /> },
-  { name: "Owner", width: "minmax(80px, 1fr)", wide: true, cell: (job) => job.owner ?? "–" },
   {
-    name: "Duration",
+    name: texts.common.progress,
+    width: "minmax(160px, 2fr)",
+    wide: true,
+    cell: (job) => <Progress counts={job.counts} />,
+  },
+  { name: texts.common.owner, width: "minmax(80px, 1fr)", wide: true, cell: (job) => job.owner ?? "–" },
+  {
+    name: texts.common.duration,
     width: "96px",
     wide: true,
     end: true,
     cell: (job) => <Took from={job.started_at} to={job.finished_at} />,
   },
-  { name: "Created", width: "110px", end: true, cell: (job) => <Time at={job.created_at} as="relative" /> },
+  { name: texts.common.created, width: "110px", end: true, cell: (job) => <Time at={job.created_at} as="relative" /> },
 ];
 
 export function Jobs() {
   const search = useSearch({ from: "/jobs" });
   const navigate = useNavigate();
+  const maySubmit = useMay("tasks:submit");
+  const [isOpen, setOpen] = useState(false);
   const jobs = useInfiniteQuery({
     queryKey: ["jobs", search],
     initialPageParam: undefined as string | undefined,
@@ -50,6 +69,8 @@ export function Jobs() {
           status: search.status ? [search.status.toUpperCase() as JobStatus] : undefined,
           name: search.name,
           owner: search.owner,
+          since: search.since ? sinceOf(search.since, Date.now()) : undefined,
+          filter: search.filter,
           limit: 100,
           cursor: pageParam,
         },
@@ -59,20 +80,45 @@ export function Jobs() {
   });
   useRefreshOn(ABOUT_JOBS, [["jobs"]], 2_000);
   const items = useMemo(() => jobs.data?.pages.flatMap((page) => page.items) ?? [], [jobs.data]);
+  useRemembered(
+    "/jobs",
+    useMemo(() => items.map((job) => job.id), [items]),
+  );
   const onEnd = useCallback(() => {
     if (jobs.hasNextPage && !jobs.isFetchingNextPage) void jobs.fetchNextPage();
   }, [jobs]);
   return (
     <div className={css.screen}>
-      <ScreenHead title="Jobs" />
+      <ScreenHead title={texts.common.jobs}>
+        <TimeRange
+          of={search}
+          onChange={(times) => {
+            const { since: _since, filter: _filter, ...rest } = search;
+            void navigate({ to: "/jobs", search: { ...rest, ...times } });
+          }}
+        />
+        <SavedViews
+          page="jobs"
+          filter={jobTerms(search)}
+          label={texts.common.jobs}
+          columns={COLUMNS}
+          onOpen={(filter) => void navigate({ to: "/jobs", search: filter ? { filter } : {} })}
+        />
+        <Columns label={texts.common.jobs} columns={COLUMNS} />
+        {maySubmit && (
+          <Button icon={Plus} tone="primary" onClick={() => setOpen(true)}>
+            {texts.jobs.submitJob}
+          </Button>
+        )}
+      </ScreenHead>
       <Tabs
-        label="Status"
+        label={texts.common.status}
         tabs={STATUSES.map((status) => ({
           id: status,
-          label: status ? status.charAt(0).toUpperCase() + status.slice(1) : "All",
+          label: status ? status.charAt(0).toUpperCase() + status.slice(1) : texts.common.all,
         }))}
         current={search.status ?? ""}
-        onChange={(status) => void navigate({ to: "/jobs", search: status ? { ...search, status } : {} })}
+        onChange={(status) => void navigate({ to: "/jobs", search: statusOf(search, status) })}
       />
       <div className={css.list}>
         {jobs.data === undefined ? (
@@ -81,7 +127,7 @@ export function Jobs() {
           <NoJobs isNarrowed={Object.keys(search).length > 0} />
         ) : (
           <Rows
-            label="Jobs"
+            label={texts.common.jobs}
             items={items}
             columns={COLUMNS}
             keyOf={(job) => job.id}
@@ -91,21 +137,38 @@ export function Jobs() {
           />
         )}
       </div>
+      {isOpen && (
+        <Suspense>
+          <JobSheet onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
     </div>
   );
+}
+
+/** What the list shows, as terms that a view keeps. */
+function jobTerms(search: JobsSearch): string {
+  const words = (["status", "name", "owner", "since"] as const).filter((word) => search[word]);
+  const quoted = (value: string) => (/[\s"*,]/.test(value) ? JSON.stringify(value) : value);
+  return [...words.map((word) => `${word}:${quoted(search[word] ?? "")}`), search.filter ?? ""].join(" ").trim();
+}
+
+function statusOf(search: JobsSearch, status: string): JobsSearch {
+  const { status: _status, ...rest } = search;
+  return status ? { ...rest, status } : rest;
 }
 
 function NoJobs({ isNarrowed }: { isNarrowed: boolean }) {
   if (isNarrowed) {
     return (
-      <Empty title="No jobs match">
-        <Link to="/jobs">All jobs</Link>
+      <Empty title={texts.jobs.noJobsMatch}>
+        <Link to="/jobs">{texts.jobs.allJobs}</Link>
       </Empty>
     );
   }
   return (
-    <Empty title="No jobs yet">
-      <p>A job is a graph of tasks: each starts when those it needs have ended.</p>
+    <Empty title={texts.jobs.noJobsYet}>
+      <p>{texts.jobs.aJobIsAGraph}</p>
       <pre tabIndex={0}>{`drumline jobs submit - <<'JSON'
 {"name": "report", "tasks": {
   "extract": {"command": ["echo", "rows"]},

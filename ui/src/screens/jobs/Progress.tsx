@@ -1,4 +1,5 @@
 import type { CountsBody } from "@/api/types";
+import { texts } from "@/texts";
 import css from "./Progress.module.css";
 
 const PARTS = ["completed", "failed", "cancelled", "skipped"] as const;
@@ -7,7 +8,7 @@ const PARTS = ["completed", "failed", "cancelled", "skipped"] as const;
 export function Progress({ counts }: { counts: CountsBody }) {
   const ended = PARTS.reduce((sum, part) => sum + counts[part], 0);
   const words = PARTS.filter((part) => counts[part] > 0).map((part) => `${counts[part]} ${part}`);
-  const text = `${ended} of ${counts.total} tasks ended${words.length ? `: ${words.join(", ")}` : ""}`;
+  const text = texts.jobs.tasksEnded(ended, counts.total, words.join(", "));
   return (
     <span className={css.progress} role="img" aria-label={text} title={text}>
       <span className={css.track}>

@@ -7,14 +7,19 @@ import { Problem } from "@/api/problem";
 import type { KeyBody, MadeKeyBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
+import { serverUrl } from "@/parts/CopyAs";
+import { HowTo } from "@/parts/HowTo";
 import { Mark } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Empty, sentence, Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
 import { say } from "@/parts/toasts";
+import { RecentChanges } from "@/screens/audit/RecentChanges";
+import { texts } from "@/texts";
 import css from "./Keys.module.css";
 import { NewKeySheet } from "./NewKeySheet";
+import { ROLES } from "./roles";
 import { ShownOnce } from "./ShownOnce";
 
 type Act = "disable" | "enable" | "revoke" | "rotate";
@@ -24,6 +29,8 @@ const OPERATIONS = {
   revoke: "POST /api/v1/keys/{id}/revoke",
   rotate: "POST /api/v1/keys/{id}/rotate",
 } as const;
+
+const ACTS = ["key.create", "key.disable", "key.enable", "key.rotate", "key.revoke"];
 
 /** API keys: who has one, what it may do, when it was last used. */
 export function Keys() {
@@ -40,7 +47,7 @@ export function Keys() {
     mutationFn: ({ id, what }: { id: string; what: Act }) => call(OPERATIONS[what], { params: { id } }),
     onSuccess: (key, { what }) => {
       if (what === "rotate" && "key" in key) setMade(key as MadeKeyBody);
-      else say(`${key.name}: ${what}d`);
+      else say(texts.keys.done[what](key.name));
     },
     onError: (error) => say(error instanceof Problem ? sentence(error.message) : String(error), "problem"),
     onSettled: () => {
@@ -49,23 +56,34 @@ export function Keys() {
     },
   });
   return (
-    <>
-      <ScreenHead title="Keys">
+    <div className={css.screen}>
+      <ScreenHead title={texts.common.keys}>
         {mayManage && (
-          <Button icon={Plus} onClick={() => setMaking(true)}>
-            New key
+          <Button icon={Plus} tone="primary" onClick={() => setMaking(true)}>
+            {texts.keys.newKey}
           </Button>
         )}
       </ScreenHead>
       {keys.data === undefined ? (
         <Unloaded of={keys} />
       ) : keys.data.items.length === 0 ? (
-        <Empty title="Only the first key">
-          <p>The key that the server was started with may do everything. Create one for each program and person.</p>
+        <Empty title={texts.keys.noOtherKeysYet}>
+          <p>{texts.keys.theFirstKeyHasFull}</p>
         </Empty>
       ) : (
-        <Panel flush label="Keys">
-          <Table head={["Name", "Key", "Role", "Tenant", "State", "Last used", "Uses", ""]}>
+        <Panel flush label={texts.common.keys}>
+          <Table
+            head={[
+              texts.common.name,
+              texts.keys.key,
+              texts.keys.role,
+              texts.common.tenant,
+              texts.common.state,
+              texts.keys.lastUsed,
+              texts.keys.uses,
+              "",
+            ]}
+          >
             {keys.data.items.map((key) => (
               <tr key={key.id}>
                 <th scope="row">{key.name}</th>
@@ -85,11 +103,11 @@ export function Keys() {
                   {!key.revoked_at && (
                     <span className={css.acts}>
                       <Button onClick={() => act.mutate({ id: key.id, what: key.enabled ? "disable" : "enable" })}>
-                        {key.enabled ? "Disable" : "Enable"}
+                        {key.enabled ? texts.keys.disable : texts.keys.enable}
                       </Button>
-                      <Button onClick={() => setAsked({ key, what: "rotate" })}>Rotate</Button>
+                      <Button onClick={() => setAsked({ key, what: "rotate" })}>{texts.keys.rotate}</Button>
                       <Button tone="danger" onClick={() => setAsked({ key, what: "revoke" })}>
-                        Revoke
+                        {texts.keys.revoke}
                       </Button>
                     </span>
                   )}
@@ -99,6 +117,20 @@ export function Keys() {
           </Table>
         </Panel>
       )}
+      <div className={css.pair}>
+        <Panel flush title={texts.keys.roles}>
+          <Table head={[texts.keys.role, texts.keys.permissions]}>
+            {Object.entries(ROLES).map(([role, may]) => (
+              <tr key={role}>
+                <th scope="row">{role}</th>
+                <td className={css.may}>{may}</td>
+              </tr>
+            ))}
+          </Table>
+        </Panel>
+        <HowTo title={texts.keys.howToUse} words={texts.keys.howToUseWords} code={useOf(serverUrl())} />
+      </div>
+      <RecentChanges of="keys" acts={ACTS} />
       {isMaking && (
         <NewKeySheet
           onClose={() => setMaking(false)}
@@ -110,24 +142,30 @@ export function Keys() {
       )}
       {asked && (
         <Confirm
-          title={`${asked.what === "revoke" ? "Revoke" : "Rotate"} ${asked.key.name}?`}
-          act={asked.what === "revoke" ? "Revoke" : "Rotate"}
+          title={`${asked.what === "revoke" ? texts.keys.revoke : texts.keys.rotate} ${asked.key.name}?`}
+          act={asked.what === "revoke" ? texts.keys.revoke : texts.keys.rotate}
           busy={act.isPending}
           onAct={() => act.mutate({ id: asked.key.id, what: asked.what })}
           onClose={() => setAsked(null)}
         >
-          {asked.what === "revoke"
-            ? "Requests with it are refused from now on. This cannot be undone."
-            : "A new key takes its place and is shown once. The old one stops working."}
+          {asked.what === "revoke" ? texts.keys.requestsWithThisKeyWill : texts.keys.aNewKeyReplacesIt}
         </Confirm>
       )}
       {made && <ShownOnce made={made} onClose={() => setMade(null)} />}
-    </>
+    </div>
   );
 }
 
+function useOf(url: string): string {
+  return `export DRUMLINE_URL=${url}
+export DRUMLINE_API_KEY=…
+drumline status
+
+curl ${url}/api/v1/tasks -H "X-API-Key: $DRUMLINE_API_KEY"`;
+}
+
 function State({ of: key }: { of: KeyBody }) {
-  if (key.revoked_at) return <Mark tone="bad">Revoked</Mark>;
-  if (key.expires_at && Date.parse(key.expires_at) < Date.now()) return <Mark tone="warn">Expired</Mark>;
-  return key.enabled ? <Mark tone="good">Enabled</Mark> : <Mark tone="warn">Disabled</Mark>;
+  if (key.revoked_at) return <Mark tone="bad">{texts.keys.revoked}</Mark>;
+  if (key.expires_at && Date.parse(key.expires_at) < Date.now()) return <Mark tone="warn">{texts.keys.expired}</Mark>;
+  return key.enabled ? <Mark tone="good">{texts.keys.enabled}</Mark> : <Mark tone="warn">{texts.keys.disabled}</Mark>;
 }

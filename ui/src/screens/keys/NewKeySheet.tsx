@@ -5,15 +5,12 @@ import type { MadeKeyBody, Role } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
 import { Form } from "@/parts/Form";
+import { plain, Select } from "@/parts/Select";
 import { Sheet } from "@/parts/Sheet";
+import { texts } from "@/texts";
+import { ROLES } from "./roles";
 
-const ROLES: Record<Role, string> = {
-  viewer: "may look at everything",
-  submitter: "may submit tasks and look at them",
-  worker: "may run tasks",
-  operator: "may do what operating needs: cancel, retry, pause, drain, schedule",
-  admin: "may do everything",
-};
+const ROLE_CHOICES = plain(Object.keys(ROLES) as Role[]);
 
 /** A form for a key. */
 export function NewKeySheet({ onClose, onMade }: { onClose: () => void; onMade: (key: MadeKeyBody) => void }) {
@@ -28,11 +25,11 @@ export function NewKeySheet({ onClose, onMade }: { onClose: () => void; onMade: 
   });
   return (
     <Sheet
-      title="New key"
+      title={texts.keys.newKey}
       onClose={onClose}
       footer={
         <Button type="submit" form="key" tone="primary" busy={make.isPending}>
-          Create key
+          {texts.keys.createKey}
         </Button>
       }
     >
@@ -44,21 +41,15 @@ export function NewKeySheet({ onClose, onMade }: { onClose: () => void; onMade: 
       >
         {(at) => (
           <>
-            <Field label="Name" hint="The program or person that uses it" problem={at("name")}>
+            <Field label={texts.common.name} hint={texts.keys.theProgramOrPersonThat} problem={at("name")}>
               {(props) => <input {...props} required value={name} onChange={(event) => setName(event.target.value)} />}
             </Field>
-            <Field label="Role" hint={ROLES[role]} problem={at("role")}>
-              {(props) => (
-                <select {...props} value={role} onChange={(event) => setRole(event.target.value as Role)}>
-                  {Object.keys(ROLES).map((one) => (
-                    <option key={one}>{one}</option>
-                  ))}
-                </select>
-              )}
+            <Field label={texts.keys.role} hint={ROLES[role]} problem={at("role")}>
+              {(props) => <Select {...props} value={role} choices={ROLE_CHOICES} onChange={setRole} />}
             </Field>
             <Field
-              label="Expires in"
-              hint="Such as 90d; empty for never"
+              label={texts.keys.expiresIn}
+              hint={texts.keys.forExample90dEmptyFor}
               problem={at("expires_in") ?? at("expires_at")}
             >
               {(props) => <input {...props} value={expires} onChange={(event) => setExpires(event.target.value)} />}

@@ -5,8 +5,15 @@ import { Button } from "@/parts/Button";
 import { Copy } from "@/parts/Copy";
 import { Field } from "@/parts/Field";
 import { Form } from "@/parts/Form";
+import { type Choice, Select } from "@/parts/Select";
 import { Sheet } from "@/parts/Sheet";
+import { texts } from "@/texts";
 import css from "./Notifications.module.css";
+
+const CHANNELS: readonly Choice<"webhook" | "email">[] = [
+  { value: "webhook", label: texts.notifications.webhook },
+  { value: "email", label: texts.notifications.email },
+];
 
 /** A form for a subscription. The secret that signs a webhook is shown once. */
 export function NewSubscriptionSheet({ onClose }: { onClose: () => void }) {
@@ -25,68 +32,62 @@ export function NewSubscriptionSheet({ onClose }: { onClose: () => void }) {
   if (make.data) {
     return (
       <Sheet
-        title={`${make.data.name} is subscribed`}
+        title={texts.notifications.nameIsSubscribed(make.data.name)}
         onClose={onClose}
-        footer={<Button onClick={onClose}>Done</Button>}
+        footer={<Button onClick={onClose}>{texts.common.done}</Button>}
       >
         {make.data.secret ? (
           <>
-            <p>The secret that signs what is sent. Copy it now: it is not shown again.</p>
+            <p>{texts.notifications.theSigningSecretCopyIt}</p>
             <p className={css.secret}>
               <code>{make.data.secret}</code>
               <Copy text={make.data.secret} what="secret" />
             </p>
           </>
         ) : (
-          <p>Mails go to {make.data.email}.</p>
+          <p>{texts.notifications.mailsGoTo(make.data.email ?? "")}</p>
         )}
       </Sheet>
     );
   }
   return (
     <Sheet
-      title="New subscription"
+      title={texts.notifications.newSubscription}
       onClose={onClose}
       footer={
         <Button type="submit" form="subscription" tone="primary" busy={make.isPending}>
-          Subscribe
+          {texts.notifications.subscribe}
         </Button>
       }
     >
       <Form id="subscription" error={make.error} fields={["name", channel, "events"]} onSubmit={() => make.mutate()}>
         {(at) => (
           <>
-            <Field label="Name" problem={at("name")}>
+            <Field label={texts.common.name} problem={at("name")}>
               {(props) => <input {...props} required value={name} onChange={(event) => setName(event.target.value)} />}
             </Field>
-            <Field label="Channel">
-              {(props) => (
-                <select
-                  {...props}
-                  value={channel}
-                  onChange={(event) => setChannel(event.target.value === "email" ? "email" : "webhook")}
-                >
-                  <option value="webhook">Webhook</option>
-                  <option value="email">Email</option>
-                </select>
-              )}
+            <Field label={texts.notifications.channel}>
+              {(props) => <Select {...props} value={channel} choices={CHANNELS} onChange={setChannel} />}
             </Field>
-            <Field label={channel === "webhook" ? "URL" : "Email address"} problem={at(channel)}>
+            <Field
+              label={channel === "webhook" ? texts.notifications.url : texts.notifications.emailAddress}
+              problem={at(channel)}
+            >
               {(props) => (
                 <input
                   {...props}
                   required
                   type={channel === "webhook" ? "url" : "email"}
-                  placeholder={channel === "webhook" ? "https://…" : "ops@example.com"}
+                  placeholder={channel === "webhook" ? "https://…" : texts.notifications.opsExampleCom}
                   value={target}
                   onChange={(event) => setTarget(event.target.value)}
                 />
               )}
             </Field>
             <Field
-              label="Events"
+              label={texts.notifications.events}
               problem={at("events")}
-              hint="Types, separated by spaces; drumline.job.* for all of jobs"
+              hint={texts.notifications.typesSeparatedBySpacesDrumline}
             >
               {(props) => (
                 <input

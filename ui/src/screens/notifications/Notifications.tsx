@@ -9,11 +9,14 @@ import type { DeliveryBody, SubscriptionBody } from "@/api/types";
 import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
+import { CopyAs, serverUrl } from "@/parts/CopyAs";
 import { Mark, type Tone, word } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Empty, Unloaded } from "@/parts/States";
+import { subscriptionSnippets } from "@/parts/snippets";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
+import { texts } from "@/texts";
 import { NewSubscriptionSheet } from "./NewSubscriptionSheet";
 import css from "./Notifications.module.css";
 
@@ -27,22 +30,22 @@ export function Notifications() {
   });
   return (
     <div className={css.screen}>
-      <ScreenHead title="Notifications">
+      <ScreenHead title={texts.notifications.notifications}>
         {mayWrite && (
-          <Button icon={Plus} onClick={() => setMaking(true)}>
-            New subscription
+          <Button icon={Plus} tone="primary" onClick={() => setMaking(true)}>
+            {texts.notifications.newSubscription}
           </Button>
         )}
       </ScreenHead>
-      <Panel title="Subscriptions" flush>
+      <Panel title={texts.notifications.subscriptions} flush>
         {subscriptions.data === undefined ? (
           <Unloaded of={subscriptions} rows={3} />
         ) : subscriptions.data.items.length === 0 ? (
-          <Empty title="No subscriptions yet">
-            <p>A subscription sends events to a webhook or by mail. A task can also name its own targets.</p>
+          <Empty title={texts.notifications.noSubscriptionsYet}>
+            <p>{texts.notifications.aSubscriptionSendsEventsTo}</p>
           </Empty>
         ) : (
-          <Table head={["Name", "Events", "To", "State", ""]}>
+          <Table head={[texts.common.name, texts.notifications.events, texts.common.to, texts.common.state, ""]}>
             {subscriptions.data.items.map((subscription) => (
               <Subscription key={subscription.id} subscription={subscription} mayWrite={mayWrite} />
             ))}
@@ -60,7 +63,7 @@ function Subscription({ subscription, mayWrite }: { subscription: SubscriptionBo
   const [isRemoving, setRemoving] = useState(false);
   const changes = [["subscriptions"], ["deliveries"]];
   const test = useAct(() => call("POST /api/v1/subscriptions/{id}/test", { params: { id } }), {
-    done: (delivery) => `The test is ${delivery.state}`,
+    done: (delivery) => texts.notifications.testIs(delivery.state),
     changes,
   });
   const turn = useAct(
@@ -68,7 +71,7 @@ function Subscription({ subscription, mayWrite }: { subscription: SubscriptionBo
     { changes },
   );
   const remove = useAct(() => call("DELETE /api/v1/subscriptions/{id}", { params: { id } }), {
-    done: () => `${subscription.name} is deleted`,
+    done: () => texts.common.isDeleted(subscription.name),
     changes,
     inDialog: true,
   });
@@ -79,28 +82,34 @@ function Subscription({ subscription, mayWrite }: { subscription: SubscriptionBo
       <td className={css.target}>{subscription.webhook ?? subscription.email}</td>
       <td>
         {subscription.enabled ? (
-          <Mark tone="good">Enabled</Mark>
+          <Mark tone="good">{texts.notifications.enabled}</Mark>
         ) : (
-          <Mark tone="warn">Disabled{subscription.disabled_reason ? `: ${subscription.disabled_reason}` : ""}</Mark>
+          <Mark tone="warn">{texts.notifications.disabled(subscription.disabled_reason)}</Mark>
         )}
       </td>
       <td>
-        {mayWrite && (
-          <span className={css.acts}>
-            <Button icon={Send} busy={test.isPending} onClick={() => test.mutate()}>
-              Send a test
-            </Button>
-            <Button busy={turn.isPending} onClick={() => turn.mutate()}>
-              {subscription.enabled ? "Disable" : "Enable"}
-            </Button>
-            <Button icon={Trash2} tone="danger" onClick={() => setRemoving(true)}>
-              Delete
-            </Button>
-          </span>
-        )}
+        <span className={css.acts}>
+          {mayWrite && (
+            <>
+              <Button icon={Send} busy={test.isPending} onClick={() => test.mutate()}>
+                {texts.notifications.sendATest}
+              </Button>
+              <Button busy={turn.isPending} onClick={() => turn.mutate()}>
+                {subscription.enabled ? texts.notifications.disable : texts.notifications.enable}
+              </Button>
+              <Button icon={Trash2} tone="danger" onClick={() => setRemoving(true)}>
+                {texts.common.delete}
+              </Button>
+            </>
+          )}
+          <CopyAs
+            title={texts.common.createName(subscription.name)}
+            of={() => subscriptionSnippets(serverUrl(), subscription)}
+          />
+        </span>
         {isRemoving && (
           <Confirm
-            title={`Delete ${subscription.name}?`}
+            title={texts.common.deleteName(subscription.name)}
             act="Delete"
             busy={remove.isPending}
             error={remove.error}
@@ -110,7 +119,7 @@ function Subscription({ subscription, mayWrite }: { subscription: SubscriptionBo
               setRemoving(false);
             }}
           >
-            {subscription.webhook ?? subscription.email} gets no more notifications.
+            {texts.notifications.getsNoMore(subscription.webhook ?? subscription.email ?? "")}
           </Confirm>
         )}
       </td>
@@ -129,13 +138,23 @@ function Deliveries({ mayWrite }: { mayWrite: boolean }) {
   });
   const items = deliveries.data?.pages.flatMap((page) => page.items) ?? [];
   return (
-    <Panel title="Deliveries" flush>
+    <Panel title={texts.notifications.deliveries} flush>
       {deliveries.data === undefined ? (
         <Unloaded of={deliveries} rows={3} />
       ) : items.length === 0 ? (
-        <Empty title="No deliveries yet" />
+        <Empty title={texts.notifications.noDeliveriesYet} />
       ) : (
-        <Table head={["When", "Event", "To", "State", "Attempts", "Answer", ""]}>
+        <Table
+          head={[
+            texts.notifications.when,
+            texts.notifications.event,
+            texts.common.to,
+            texts.common.state,
+            texts.common.attempts,
+            texts.notifications.answer,
+            "",
+          ]}
+        >
           {items.map((delivery) => (
             <Delivery key={delivery.id} delivery={delivery} mayWrite={mayWrite} />
           ))}
@@ -144,7 +163,7 @@ function Deliveries({ mayWrite }: { mayWrite: boolean }) {
       {deliveries.hasNextPage && (
         <p className={css.more}>
           <Button busy={deliveries.isFetchingNextPage} onClick={() => void deliveries.fetchNextPage()}>
-            More
+            {texts.common.more}
           </Button>
         </p>
       )}
@@ -156,7 +175,7 @@ const STATES: Record<string, Tone> = { delivered: "good", pending: "busy", faile
 
 function Delivery({ delivery, mayWrite }: { delivery: DeliveryBody; mayWrite: boolean }) {
   const resend = useAct(() => call("POST /api/v1/deliveries/{id}/resend", { params: { id: delivery.id } }), {
-    done: () => "Queued to be sent again",
+    done: () => texts.notifications.queuedToBeSentAgain,
     changes: [["deliveries"]],
   });
   const isTask = delivery.event_type.startsWith("drumline.task.");
@@ -180,12 +199,13 @@ function Delivery({ delivery, mayWrite }: { delivery: DeliveryBody; mayWrite: bo
       </td>
       <td>{delivery.attempts}</td>
       <td className={css.target}>
-        {delivery.error ?? (delivery.status ? `HTTP ${delivery.status}` : (delivery.response ?? ""))}
+        {delivery.error ??
+          (delivery.status ? texts.notifications.httpStatus(delivery.status) : (delivery.response ?? ""))}
       </td>
       <td>
         {mayWrite && delivery.state !== "pending" && (
           <Button tone="quiet" busy={resend.isPending} onClick={() => resend.mutate()}>
-            Send again
+            {texts.notifications.sendAgain}
           </Button>
         )}
       </td>

@@ -9,6 +9,7 @@ import { Status } from "@/parts/Status";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
 import { nextWords } from "@/screens/schedules/next";
+import { texts } from "@/texts";
 import css from "./Overview.module.css";
 import { urgent } from "./urgent";
 
@@ -23,16 +24,16 @@ export function LateSchedules() {
   const late = found.filter((one) => one.isLate).length;
   return (
     <Panel
-      title={late > 0 ? `Schedules: ${late} late` : "Schedules"}
-      aside={<Link to="/schedules">All schedules</Link>}
+      title={late > 0 ? texts.overview.schedulesLateLate(late) : texts.common.schedules}
+      aside={<Link to="/schedules">{texts.overview.allSchedules}</Link>}
       flush
     >
       {schedules.data === undefined ? (
         <Unloaded of={schedules} rows={3} />
       ) : found.length === 0 ? (
-        <p className={css.none}>No schedules.</p>
+        <p className={css.none}>{texts.overview.noSchedules}</p>
       ) : (
-        <Table head={["Schedule", "Fires", "Last run", "State"]}>
+        <Table head={[texts.common.schedule, texts.common.fires, texts.overview.lastRun, texts.common.state]}>
           {found.map(({ schedule, isLate }) => (
             <tr key={schedule.id}>
               <th scope="row">
@@ -46,11 +47,11 @@ export function LateSchedules() {
               <td>{schedule.last_run?.status ? <Status of={schedule.last_run.status} small /> : "–"}</td>
               <td>
                 {isLate ? (
-                  <Mark tone="bad">Late</Mark>
+                  <Mark tone="bad">{texts.overview.late}</Mark>
                 ) : schedule.missed > 0 ? (
-                  <Mark tone="warn">{schedule.missed.toLocaleString("en")} missed</Mark>
+                  <Mark tone="warn">{texts.overview.missed(schedule.missed)}</Mark>
                 ) : (
-                  <Mark tone="good">On time</Mark>
+                  <Mark tone="good">{texts.overview.onTime}</Mark>
                 )}
               </td>
             </tr>

@@ -10,8 +10,10 @@ import { Panel, ScreenHead } from "@/parts/Panel";
 import { Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Tabs } from "@/parts/Tabs";
+import { TextWith } from "@/parts/TextWith";
 import { Time } from "@/parts/Time";
 import { workerName } from "@/parts/worker";
+import { texts } from "@/texts";
 import { Charts, RANGES, useStats } from "./Charts";
 import { healthOf } from "./health";
 import { LateSchedules } from "./LateSchedules";
@@ -22,7 +24,7 @@ const SIGNS = { good: CircleCheck, warn: TriangleAlert, bad: OctagonAlert };
 
 /** How it is going: one sentence, then the figures behind it. */
 export function Overview() {
-  const { last: asked, queue } = useSearch({ from: "/overview" });
+  const { last: asked, queue, from, until } = useSearch({ from: "/overview" });
   const last = RANGES.find((range) => range === asked) ?? "15m";
   const navigate = useNavigate();
   const go = (range: string, name: string | undefined) =>
@@ -47,9 +49,9 @@ export function Overview() {
   const Sign = SIGNS[health.tone];
   return (
     <div className={css.screen}>
-      <ScreenHead title="Overview">
+      <ScreenHead title={texts.overview.overview}>
         <Tabs
-          label="Time range"
+          label={texts.common.timeRange}
           tabs={RANGES.map((range) => ({ id: range, label: range }))}
           current={last}
           onChange={(range) => go(range, queue)}
@@ -76,6 +78,10 @@ export function Overview() {
           queue={queue}
           queues={queues.data?.items.map((one) => one.name) ?? []}
           onQueue={(name) => go(last, name)}
+          zoom={from && until ? { from, until } : null}
+          onZoom={(zoom) =>
+            void navigate({ to: "/overview", search: { last, ...(queue ? { queue } : {}), ...zoom }, replace: true })
+          }
         />
       )}
       <div className={css.panels}>
@@ -106,19 +112,30 @@ function Numbers({ queues, workers, stats, last }: NumbersProps) {
   const slots = workers.reduce((total, worker) => total + worker.capacity, 0);
   return (
     <ul className={css.numbers}>
-      <Figure to={{ status: "queued" }} label="waiting to run" value={sum("queued")} />
-      <Figure to={{ status: "processing" }} label="running" value={sum("processing")} />
+      <Figure to={{ status: "queued" }} label={texts.overview.waitingToRun} value={sum("queued")} />
+      <Figure to={{ status: "processing" }} label={texts.overview.running} value={sum("processing")} />
       <Figure
         to={{ status: "pending" }}
-        label="pending"
+        label={texts.overview.pending}
         value={sum("pending")}
-        title="Due later, or waiting for other tasks"
+        title={texts.overview.dueLaterOrWaitingFor}
       />
-      <Figure to={{ status: "completed", ended: last }} label={`completed in ${last}`} value={count("completed")} />
-      <Figure to={{ status: "failed", ended: last }} label={`failed in ${last}`} value={count("failed")} />
+      <Figure
+        to={{ status: "completed", ended: last }}
+        label={texts.overview.completedInLast(last)}
+        value={count("completed")}
+      />
+      <Figure
+        to={{ status: "failed", ended: last }}
+        label={texts.overview.failedInLast(last)}
+        value={count("failed")}
+      />
       <li>
         <Link to="/workers">
-          <strong>{workers.length}</strong> worker{workers.length === 1 ? "" : "s"}, {held} of {slots} busy
+          <TextWith
+            text={texts.overview.workersBusy(workers.length, held, slots)}
+            values={{ count: <strong>{workers.length}</strong> }}
+          />
         </Link>
       </li>
     </ul>
@@ -145,10 +162,14 @@ function Figure({ to, label, value, title }: FigureProps) {
 function Waiting({ queues }: { queues: QueueBody[] }) {
   const busy = queues.filter((queue) => queue.queued > 0 || queue.is_paused).sort((a, b) => b.queued - a.queued);
   return (
-    <Panel title="Queues with work waiting" aside={<Link to="/queues">All queues</Link>} flush>
-      {busy.length === 0 && <p className={css.none}>No tasks are waiting.</p>}
+    <Panel
+      title={texts.overview.queuesWithWorkWaiting}
+      aside={<Link to="/queues">{texts.overview.allQueuesOther}</Link>}
+      flush
+    >
+      {busy.length === 0 && <p className={css.none}>{texts.overview.noTasksAreWaiting}</p>}
       {busy.length > 0 && (
-        <Table head={["Queue", "Waiting", "Oldest", "State"]}>
+        <Table head={[texts.common.queue, texts.overview.waiting, texts.overview.oldest, texts.common.state]}>
           {busy.slice(0, 6).map((queue) => (
             <tr key={`${queue.tenant}/${queue.name}`}>
               <th scope="row">
@@ -162,9 +183,9 @@ function Waiting({ queues }: { queues: QueueBody[] }) {
               </td>
               <td className={css.state}>
                 {queue.is_paused ? (
-                  <Mark tone="warn">Paused{queue.reason ? `: ${queue.reason}` : ""}</Mark>
+                  <Mark tone="warn">{texts.common.pausedBecause(queue.reason)}</Mark>
                 ) : (
-                  <Mark tone="good">Open</Mark>
+                  <Mark tone="good">{texts.common.open}</Mark>
                 )}
               </td>
             </tr>
@@ -179,11 +200,11 @@ function Waiting({ queues }: { queues: QueueBody[] }) {
 function Fleet({ workers }: { workers: WorkerBody[] }) {
   const shown = [...workers].sort((a, b) => b.held / b.capacity - a.held / a.capacity).slice(0, 6);
   return (
-    <Panel title="Workers" aside={<Link to="/workers">All workers</Link>} flush>
+    <Panel title={texts.common.workers} aside={<Link to="/workers">{texts.overview.allWorkers}</Link>} flush>
       {shown.length === 0 ? (
-        <p className={css.none}>No worker is running.</p>
+        <p className={css.none}>{texts.overview.noWorkerIsRunning}</p>
       ) : (
-        <Table head={["Worker", "Slots busy", "Last heartbeat", "State"]}>
+        <Table head={[texts.common.worker, texts.overview.slotsBusy, texts.overview.lastHeartbeat, texts.common.state]}>
           {shown.map((worker) => (
             <tr key={worker.id}>
               <th scope="row">
@@ -191,13 +212,17 @@ function Fleet({ workers }: { workers: WorkerBody[] }) {
                   {workerName(worker)}
                 </Link>
               </th>
-              <td>
-                {worker.held} of {worker.capacity}
-              </td>
+              <td>{texts.parts.ofAll(worker.held, worker.capacity)}</td>
               <td>
                 <Time at={worker.beat_at} as="relative" />
               </td>
-              <td>{worker.should_drain ? <Mark tone="warn">Draining</Mark> : <Mark tone="good">Active</Mark>}</td>
+              <td>
+                {worker.should_drain ? (
+                  <Mark tone="warn">{texts.common.draining}</Mark>
+                ) : (
+                  <Mark tone="good">{texts.common.active}</Mark>
+                )}
+              </td>
             </tr>
           ))}
         </Table>

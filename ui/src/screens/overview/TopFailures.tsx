@@ -5,6 +5,7 @@ import { every } from "@/api/queries";
 import { Panel } from "@/parts/Panel";
 import { Unloaded } from "@/parts/States";
 import { Time } from "@/parts/Time";
+import { texts } from "@/texts";
 import css from "./Overview.module.css";
 
 const MOST = 6;
@@ -13,15 +14,16 @@ const MOST = 6;
 export function TopFailures() {
   const groups = useQuery({
     queryKey: ["failures", "groups", "top"],
-    queryFn: ({ signal }) => call("GET /api/v1/failures/groups", { query: { sort: "count", limit: MOST }, signal }),
+    queryFn: ({ signal }) =>
+      call("GET /api/v1/failures/groups", { query: { sort: "count", state: "active", limit: MOST }, signal }),
     refetchInterval: every(10_000),
   });
   return (
-    <Panel title="Top failures" aside={<Link to="/failures">All failures</Link>} flush>
+    <Panel title={texts.overview.topFailures} aside={<Link to="/failures">{texts.overview.allFailures}</Link>} flush>
       {groups.data === undefined ? (
         <Unloaded of={groups} rows={3} />
       ) : groups.data.items.length === 0 ? (
-        <p className={css.none}>No failures.</p>
+        <p className={css.none}>{texts.overview.noFailures}</p>
       ) : (
         <ul className={css.failures}>
           {groups.data.items.map((group) => (

@@ -35,7 +35,7 @@ describe("the health sentence", () => {
     const stuck = queue({ queued: 6, unserved: 1, oldest_due_at: "2026-01-02T02:39:05Z", oldest_served_due_at: null });
     expect(healthOf([stuck], [WORKER], undefined, NOW)).toEqual({
       tone: "warn",
-      text: "1 task is of a type that no worker has. The rest keeps up.",
+      text: "1 task is of a type that no worker runs. The other queues are keeping up.",
       queue: "mail",
     });
     const late = queue({ queued: 6, unserved: 1, oldest_due_at: "2026-01-02T02:39:05Z" });

@@ -1,5 +1,6 @@
 import type { QueueBody, StatsBody, WorkerBody } from "@/api/types";
 import { span } from "@/parts/time";
+import { texts } from "@/texts";
 
 export interface Health {
   tone: "good" | "warn" | "bad";
@@ -21,7 +22,7 @@ export function healthOf(
   const open = queues.filter((queue) => !queue.is_paused && queue.oldest_due_at !== null);
   const waiting = open.reduce((total, queue) => total + queue.queued, 0);
   if (workers.length === 0 && waiting > 0) {
-    return { tone: "bad", text: `No worker is running, and ${waiting.toLocaleString("en")} tasks wait.` };
+    return { tone: "bad", text: texts.overview.noWorkerAndWaiting(waiting) };
   }
   const late = open
     .map((queue) => ({ queue, seconds: (now - Date.parse(oldestServed(queue) ?? "")) / 1000 }))
@@ -29,10 +30,9 @@ export function healthOf(
     .sort((a, b) => b.seconds - a.seconds);
   const [worst] = late;
   if (worst) {
-    const others = late.length > 1 ? `, and ${late.length - 1} more behind` : "";
     return {
       tone: "warn",
-      text: `${worst.queue.name} is ${span(worst.seconds)} behind${others}.`,
+      text: texts.overview.isBehind(worst.queue.name, span(worst.seconds), late.length - 1),
       queue: worst.queue.name,
     };
   }
@@ -40,7 +40,7 @@ export function healthOf(
   const failed = recent.reduce((total, point) => total + point.failed, 0);
   const ended = failed + recent.reduce((total, point) => total + point.completed, 0);
   if (ended >= 20 && failed / ended > MANY_FAILURES) {
-    return { tone: "warn", text: `${Math.round((100 * failed) / ended)} % of what ended lately failed.` };
+    return { tone: "warn", text: texts.overview.percentFailed(Math.round((100 * failed) / ended)) };
   }
   const paused = queues.filter((queue) => queue.is_paused);
   if (paused.length > 0) {
@@ -50,18 +50,21 @@ export function healthOf(
       .join(", ");
     return {
       tone: "warn",
-      text: `Paused: ${names}${paused.length > 3 ? ` and ${paused.length - 3} more` : ""}. The rest keeps up.`,
+      text: texts.overview.paused(names, paused.length - 3),
     };
   }
   const unserved = open.filter((queue) => (queue.unserved ?? 0) > 0).sort((a, b) => b.unserved - a.unserved);
   const [first] = unserved;
   if (first && workers.length > 0) {
     const count = unserved.reduce((total, queue) => total + queue.unserved, 0);
-    const tasks = count === 1 ? "1 task is" : `${count.toLocaleString("en")} tasks are`;
-    return { tone: "warn", text: `${tasks} of a type that no worker has. The rest keeps up.`, queue: first.name };
+    return {
+      tone: "warn",
+      text: texts.overview.unserved(count),
+      queue: first.name,
+    };
   }
-  if (workers.length === 0) return { tone: "warn", text: "No worker is running. Nothing waits." };
-  return { tone: "good", text: "All queues keep up." };
+  if (workers.length === 0) return { tone: "warn", text: texts.overview.noWorkerIsRunningNo };
+  return { tone: "good", text: texts.overview.allQueuesAreKeepingUp };
 }
 
 /** Since when the oldest task waits that a worker could run; a server of an earlier version knows only the oldest of all. */

@@ -14,6 +14,7 @@ import { Panel } from "@/parts/Panel";
 import { Sheet } from "@/parts/Sheet";
 import { Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
+import { texts } from "@/texts";
 import css from "./Queues.module.css";
 
 /** How many tasks may run at once, and how often they may start, over all workers. */
@@ -27,18 +28,18 @@ export function Limits() {
   });
   const [removing, setRemoving] = useState<string | null>(null);
   const remove = useAct((name: string) => call("DELETE /api/v1/limits/{name}", { params: { name } }), {
-    done: (_, name) => `The limit ${name} is gone`,
+    done: (_, name) => texts.common.isDeleted(name),
     changes: [["limits"]],
     afterwards: () => setRemoving(null),
     inDialog: true,
   });
   return (
     <Panel
-      title="Limits"
+      title={texts.queues.limits}
       aside={
         mayWrite && (
           <Button icon={Plus} onClick={() => setEditing("new")}>
-            New limit
+            {texts.queues.newLimit}
           </Button>
         )
       }
@@ -47,23 +48,33 @@ export function Limits() {
       {limits.data === undefined ? (
         <Unloaded of={limits} rows={2} />
       ) : limits.data.items.length === 0 ? (
-        <p className={css.note}>No limit is set: tasks run as fast as workers take them.</p>
+        <p className={css.note}>{texts.queues.noLimitsTasksRunAs}</p>
       ) : (
-        <Table head={["Limit", "Of", "At once", "Running", "Rate", "For each", ""]}>
+        <Table
+          head={[
+            texts.queues.limit,
+            texts.queues.appliesTo,
+            texts.queues.maxConcurrent,
+            texts.common.running,
+            texts.common.rate,
+            texts.queues.perKey,
+            "",
+          ]}
+        >
           {limits.data.items.map((limit) => (
             <tr key={`${limit.tenant}/${limit.name}`}>
               <th scope="row">{limit.name}</th>
               <td>{subjectOf(limit)}</td>
-              <td>{limit.max_concurrent?.toLocaleString("en") ?? "any number"}</td>
+              <td>{limit.max_concurrent?.toLocaleString("en") ?? texts.queues.unlimited}</td>
               <td title={sharesOf(limit)}>{limit.running.toLocaleString("en")}</td>
-              <td>{limit.rate ? rateOf(limit.rate) : "any"}</td>
+              <td>{limit.rate ? rateOf(limit.rate) : texts.queues.any}</td>
               <td>{limit.key ?? "–"}</td>
               <td>
                 {mayWrite && (
                   <span>
-                    <Button onClick={() => setEditing(limit)}>Change</Button>
+                    <Button onClick={() => setEditing(limit)}>{texts.common.change}</Button>
                     <Button tone="danger" onClick={() => setRemoving(limit.name)}>
-                      Delete
+                      {texts.common.delete}
                     </Button>
                   </span>
                 )}
@@ -74,7 +85,7 @@ export function Limits() {
       )}
       {removing !== null && (
         <Confirm
-          title={`Delete the limit ${removing}?`}
+          title={texts.queues.deleteTheLimitRemoving(removing)}
           act="Delete"
           busy={remove.isPending}
           error={remove.error}
@@ -84,7 +95,7 @@ export function Limits() {
             setRemoving(null);
           }}
         >
-          What it held back may start at once.
+          {texts.queues.tasksItWasHoldingBack}
         </Confirm>
       )}
       {editing && <LimitSheet of={editing === "new" ? null : editing} onClose={() => setEditing(null)} />}
@@ -95,12 +106,15 @@ export function Limits() {
 /** "20/1s" as "20 per second", "100/60s" as "100 per 60 s". */
 function rateOf(rate: string): string {
   const [count, span] = rate.split("/");
-  return span === "1s" ? `${count} per second` : `${count} per ${span?.replace(/(\d)([a-z])/, "$1 $2")}`;
+  return texts.queues.per(
+    count ?? "",
+    span === "1s" ? texts.queues.second : (span?.replace(/(\d)([a-z])/, "$1 $2") ?? ""),
+  );
 }
 
 function subjectOf({ queue, task }: LimitBody): string {
-  if (queue && task) return `${task} in ${queue}`;
-  return queue ? `the queue ${queue}` : (task ?? "everything");
+  if (queue && task) return texts.queues.taskIn(task, queue);
+  return queue ? texts.queues.theQueue(queue) : (task ?? texts.queues.everything);
 }
 
 /** What each shard runs of what it may, where there are several. */
@@ -108,10 +122,10 @@ function sharesOf({ shards }: LimitBody): string | undefined {
   if (shards.length === 0) return undefined;
   return shards
     .map((each) => {
-      if (each.running === null) return `${each.shard}: not reached`;
+      if (each.running === null) return texts.queues.notReached(each.shard);
       return each.max_concurrent === null
         ? `${each.shard}: ${each.running}`
-        : `${each.shard}: ${each.running} of ${each.max_concurrent}`;
+        : `${each.shard}: ${texts.parts.ofAll(each.running, each.max_concurrent)}`;
     })
     .join("\n");
 }
@@ -137,7 +151,12 @@ function LimitSheet({ of, onClose }: { of: LimitBody | null; onClose: () => void
           key: fields.key.trim() || null,
         },
       }),
-    { done: (limit) => `The limit ${limit.name} is set`, changes: [["limits"]], afterwards: onClose, inDialog: true },
+    {
+      done: (limit) => texts.queues.limitIsSet(limit.name),
+      changes: [["limits"]],
+      afterwards: onClose,
+      inDialog: true,
+    },
   );
   const field = (id: keyof typeof fields, label: string, hint: string, problem: string | null, type = "text") => (
     <Field label={label} hint={hint} problem={problem}>
@@ -153,7 +172,7 @@ function LimitSheet({ of, onClose }: { of: LimitBody | null; onClose: () => void
     </Field>
   );
   return (
-    <Sheet title={of ? `Change ${of.name}` : "New limit"} onClose={onClose}>
+    <Sheet title={of ? texts.queues.changeName(of.name) : texts.queues.newLimit} onClose={onClose}>
       <Form
         error={put.error}
         fields={["name", "queue", "task", "max_concurrent", "rate", "key"]}
@@ -161,7 +180,7 @@ function LimitSheet({ of, onClose }: { of: LimitBody | null; onClose: () => void
       >
         {(at) => (
           <>
-            <Field label="Name" problem={at("name")}>
+            <Field label={texts.common.name} problem={at("name")}>
               {(props) => (
                 <input
                   {...props}
@@ -172,19 +191,19 @@ function LimitSheet({ of, onClose }: { of: LimitBody | null; onClose: () => void
                 />
               )}
             </Field>
-            {field("queue", "Queue", "Empty for every queue", at("queue"))}
-            {field("task", "Task", "Empty for every task", at("task"))}
+            {field("queue", texts.common.queue, texts.queues.emptyForEveryQueue, at("queue"))}
+            {field("task", texts.common.task, texts.queues.emptyForEveryTask, at("task"))}
             {field(
               "most",
-              "At once",
-              "How many may run at the same time; empty for any number",
+              texts.queues.maxConcurrent,
+              texts.queues.maximumRunningAtTheSame,
               at("max_concurrent"),
               "number",
             )}
-            {field("rate", "Rate", "How many may start in a time, such as 100/60s; empty for any", at("rate"))}
-            {field("key", "For each", "limit_key, or a place in the payload: each has the limit by itself", at("key"))}
+            {field("rate", texts.common.rate, texts.queues.maximumStartsPerPeriodSuch, at("rate"))}
+            {field("key", texts.queues.perKey, texts.queues.limitKeyOrAPayload, at("key"))}
             <Button type="submit" tone="primary" busy={put.isPending}>
-              Set
+              {texts.common.set}
             </Button>
           </>
         )}

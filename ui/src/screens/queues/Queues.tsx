@@ -1,25 +1,24 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQueries, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { Pause, Play } from "lucide-react";
-import { useState } from "react";
 import { call } from "@/api/client";
-import { useMay, useMe } from "@/api/me";
-import { isAmong } from "@/api/patterns";
-import { Problem } from "@/api/problem";
 import { every, ofTypes, useRefreshOn } from "@/api/queries";
-import type { QueueBody } from "@/api/types";
-import { Button } from "@/parts/Button";
-import { Field } from "@/parts/Field";
-import { Form } from "@/parts/Form";
 import { Mark } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
-import { Sheet } from "@/parts/Sheet";
-import { Empty, sentence, Unloaded } from "@/parts/States";
+import { Sparkline } from "@/parts/Sparkline";
+import { Empty, Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
-import { say } from "@/parts/toasts";
+import { RecentChanges } from "@/screens/audit/RecentChanges";
+import { texts } from "@/texts";
 import { Limits } from "./Limits";
+import { PauseButton } from "./PauseButton";
 import css from "./Queues.module.css";
+
+const ACTS = ["queue.pause", "queue.resume", "limit.set", "limit.delete"];
+/** Queues whose last hour is drawn: each takes a request. */
+const MOST_DRAWN = 30;
+/** Minutes that one bar is about. */
+const BAR = 5;
 
 export function Queues() {
   const queues = useQuery({
@@ -28,60 +27,60 @@ export function Queues() {
     refetchInterval: every(5_000),
   });
   useRefreshOn(ofTypes("drumline.task.", "drumline.queue."), [["queues"]], 2_000);
-  const [pausing, setPausing] = useState<QueueBody | null>(null);
-  const resume = useResume();
-  const me = useMe();
-  const mayAct = useMay("queues:control");
+  const hours = useLastHour(queues.data?.items.map(({ name }) => name) ?? []);
   return (
     <>
-      <ScreenHead title="Queues" />
+      <ScreenHead title={texts.common.queues} />
       {queues.data === undefined ? (
         <Unloaded of={queues} />
       ) : queues.data.items.length === 0 ? (
-        <Empty title="No queues yet">
-          <p>A queue is there as long as something waits in it, runs, or it is paused.</p>
+        <Empty title={texts.queues.noQueuesYet}>
+          <p>{texts.queues.aQueueAppearsWhenTasks}</p>
         </Empty>
       ) : (
-        <Panel flush label="Queues">
-          <Table head={["Queue", "Queued", "Pending", "Processing", "Oldest due", "State", "Over time", ""]}>
+        <Panel flush label={texts.common.queues}>
+          <Table
+            head={[
+              texts.common.queue,
+              texts.common.queued,
+              texts.common.pending,
+              texts.common.processing,
+              texts.queues.oldestDue,
+              texts.common.state,
+              texts.queues.lastHour,
+              "",
+            ]}
+          >
             {queues.data.items.map((queue) => (
               <tr key={`${queue.tenant}/${queue.name}`}>
                 <th scope="row">
-                  <Link to="/tasks" search={{ queue: queue.name }}>
+                  <Link to="/queues/$name" params={{ name: queue.name }}>
                     {queue.name}
                   </Link>
                 </th>
                 <Count queue={queue.name} status="queued" of={queue.queued} />
                 <Count queue={queue.name} status="pending" of={queue.pending} />
                 <Count queue={queue.name} status="processing" of={queue.processing} />
-                <td>
+                <td className={css.state}>
                   <Time at={queue.oldest_due_at} as="relative" />
-                  {queue.unserved > 0 && (
-                    <Mark tone="warn">{queue.unserved.toLocaleString("en")} without a worker for their type</Mark>
-                  )}
+                  {queue.unserved > 0 && <Mark tone="warn">{texts.queues.unserved(queue.unserved)}</Mark>}
                 </td>
                 <td className={css.state}>
                   {queue.is_paused ? (
-                    <Mark tone="warn">Paused{queue.reason && `: ${queue.reason}`}</Mark>
+                    <Mark tone="warn">{texts.common.pausedBecause(queue.reason)}</Mark>
                   ) : (
-                    <Mark tone="good">Open</Mark>
+                    <Mark tone="good">{texts.common.open}</Mark>
                   )}
                 </td>
                 <td>
                   <Link to="/overview" search={{ queue: queue.name }}>
-                    Charts
+                    <LastHour name={queue.name} counts={hours.get(queue.name)} />
                   </Link>
                 </td>
                 <td>
-                  {!mayAct || !isAmong(queue.name, me?.queues ?? []) ? null : queue.is_paused ? (
-                    <Button icon={Play} busy={resume.isPending} onClick={() => resume.mutate(queue.name)}>
-                      Resume
-                    </Button>
-                  ) : (
-                    <Button icon={Pause} onClick={() => setPausing(queue)}>
-                      Pause
-                    </Button>
-                  )}
+                  <span>
+                    <PauseButton queue={queue} />
+                  </span>
                 </td>
               </tr>
             ))}
@@ -90,8 +89,8 @@ export function Queues() {
       )}
       <div className={css.limits}>
         <Limits />
+        <RecentChanges of="queues" acts={ACTS} />
       </div>
-      {pausing && <PauseSheet queue={pausing} onClose={() => setPausing(null)} />}
     </>
   );
 }
@@ -110,51 +109,41 @@ function Count({ queue, status, of }: { queue: string; status: string; of: numbe
   );
 }
 
-function useResume() {
-  const client = useQueryClient();
-  return useMutation({
-    mutationFn: (name: string) => call("POST /api/v1/queues/{name}/resume", { params: { name } }),
-    onSuccess: (queue) => say(`${queue.name} is resumed`),
-    onError: (error) => say(error instanceof Problem ? sentence(error.message) : String(error), "problem"),
-    onSettled: () => client.invalidateQueries({ queryKey: ["queues"] }),
+/** How many tasks of some queues ended in the last hour, bar by bar. */
+function useLastHour(names: readonly string[]): ReadonlyMap<string, number[]> {
+  const drawn = names.slice(0, MOST_DRAWN);
+  const found = useQueries({
+    queries: drawn.map((name) => ({
+      queryKey: ["stats", "1h", name, null],
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        call("GET /api/v1/stats", { query: { last: "1h", queue: name }, signal }),
+      refetchInterval: every(60_000),
+    })),
   });
+  return new Map(
+    drawn.flatMap((name, place) => {
+      const points = found[place]?.data?.points;
+      return points ? [[name, barsOf(points.map((point) => point.completed + point.failed))] as const] : [];
+    }),
+  );
 }
 
-function PauseSheet({ queue, onClose }: { queue: QueueBody; onClose: () => void }) {
-  const client = useQueryClient();
-  const [reason, setReason] = useState("");
-  const pause = useMutation({
-    mutationFn: () =>
-      call("POST /api/v1/queues/{name}/pause", { params: { name: queue.name }, body: reason ? { reason } : undefined }),
-    onSuccess: () => {
-      say(`${queue.name} is paused`);
-      onClose();
-    },
-    onSettled: () => client.invalidateQueries({ queryKey: ["queues"] }),
-  });
+/** Counts by minute as counts by bar; the last bar is whole. */
+function barsOf(counts: readonly number[]): number[] {
+  const bars: number[] = [];
+  for (let end = counts.length; end > 0; end -= BAR) {
+    bars.unshift(counts.slice(Math.max(0, end - BAR), end).reduce((sum, count) => sum + count, 0));
+  }
+  return bars;
+}
+
+function LastHour({ name, counts }: { name: string; counts: number[] | undefined }) {
+  if (!counts) return texts.queues.charts;
+  const total = counts.reduce((sum, count) => sum + count, 0);
   return (
-    <Sheet
-      title={`Pause ${queue.name}?`}
-      onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" form="pause" tone="primary" busy={pause.isPending}>
-            Pause
-          </Button>
-        </>
-      }
-    >
-      <p>No more of its tasks are handed out; running ones go on.</p>
-      <Form id="pause" error={pause.error} fields={["reason"]} onSubmit={() => pause.mutate()}>
-        {(at) => (
-          <Field label="Reason" hint="Shown beside the queue, and kept in the audit log" problem={at("reason")}>
-            {(props) => (
-              <input {...props} value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
-            )}
-          </Field>
-        )}
-      </Form>
-    </Sheet>
+    <span className={css.hour}>
+      <Sparkline counts={counts} tone="completed" label={texts.queues.chartsOf(name, total)} />
+      <span aria-hidden="true">{total.toLocaleString("en")}</span>
+    </span>
   );
 }

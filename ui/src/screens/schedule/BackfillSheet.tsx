@@ -5,15 +5,24 @@ import type { ScheduleBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
 import { Form } from "@/parts/Form";
+import { Moment } from "@/parts/Moment";
 import { Sheet } from "@/parts/Sheet";
+import { fromTyped, localZone, typed } from "@/parts/time";
 import { say } from "@/parts/toasts";
+import { usePreferences } from "@/preferences";
+import { texts } from "@/texts";
+
+const WRONG = texts.schedule.enterADateAndTime;
 
 /** Make up for fire times of the past that have no run. */
 export function BackfillSheet({ schedule, onClose }: { schedule: ScheduleBody; onClose: () => void }) {
   const client = useQueryClient();
-  const [start, setStart] = useState(localText(Date.now() - 86_400_000));
-  const [end, setEnd] = useState(localText(Date.now()));
-  const span = { start: new Date(start || 0).toISOString(), end: new Date(end || 0).toISOString() };
+  const { zone } = usePreferences();
+  const [start, setStart] = useState(typed(Date.now() - 86_400_000, zone));
+  const [end, setEnd] = useState(typed(Date.now(), zone));
+  const from = fromTyped(start, zone);
+  const to = fromTyped(end, zone);
+  const span = { start: (from ?? new Date(0)).toISOString(), end: (to ?? new Date(0)).toISOString() };
   const preview = useQuery({
     queryKey: ["backfill", schedule.id, span],
     queryFn: ({ signal }) =>
@@ -23,67 +32,49 @@ export function BackfillSheet({ schedule, onClose }: { schedule: ScheduleBody; o
         signal,
       }),
     retry: false,
-    enabled: start !== "" && end !== "",
+    enabled: from !== null && to !== null,
   });
   const go = useMutation({
     mutationFn: () => call("POST /api/v1/schedules/{id}/backfill", { params: { id: schedule.id }, body: span }),
     onSuccess: (answer) => {
-      say(`${answer.missing.toLocaleString("en")} runs are created`);
+      say(texts.schedule.runsCreated(answer.missing));
       onClose();
     },
     onSettled: () => client.invalidateQueries({ queryKey: ["schedule", schedule.id] }),
   });
-  const error = go.error ?? preview.error;
-  const missing = preview.data?.missing ?? 0;
+  const times = zone === "utc" ? "UTC" : localZone();
+  const missing = (from && to && preview.data?.missing) || 0;
   return (
     <Sheet
-      title={`Backfill ${schedule.name}`}
+      title={texts.schedule.backfillName(schedule.name)}
       onClose={onClose}
       footer={
         <Button type="submit" form="backfill" tone="primary" busy={go.isPending} disabled={missing === 0}>
-          Create {missing.toLocaleString("en")} {missing === 1 ? "run" : "runs"}
+          {missing === 0 ? texts.schedule.createRuns : texts.schedule.createSome(missing)}
         </Button>
       }
     >
-      <Form id="backfill" error={error} fields={["start", "end"]} onSubmit={() => go.mutate()}>
+      <Form
+        id="backfill"
+        error={go.error}
+        previewError={preview.error}
+        fields={["start", "end"]}
+        onSubmit={() => go.mutate()}
+      >
         {(at) => (
           <>
-            <Field label="From" problem={at("start")}>
-              {(props) => (
-                <input
-                  {...props}
-                  required
-                  type="datetime-local"
-                  value={start}
-                  onChange={(event) => setStart(event.target.value)}
-                />
-              )}
+            <Field label={texts.common.from} hint={times} problem={at("start") ?? (from ? null : WRONG)}>
+              {(props) => <Moment {...props} value={start} onChange={setStart} />}
             </Field>
-            <Field label="To" problem={at("end")}>
-              {(props) => (
-                <input
-                  {...props}
-                  required
-                  type="datetime-local"
-                  value={end}
-                  onChange={(event) => setEnd(event.target.value)}
-                />
-              )}
+            <Field label={texts.common.to} hint={times} problem={at("end") ?? (to ? null : WRONG)}>
+              {(props) => <Moment {...props} value={end} onChange={setEnd} />}
             </Field>
-            {preview.data && !error && (
-              <p>
-                {preview.data.count.toLocaleString("en")} fire times, {missing.toLocaleString("en")} of them without a
-                run.
-              </p>
+            {preview.data && !go.error && !preview.error && (
+              <p>{texts.schedule.fireTimes(preview.data.count, missing)}</p>
             )}
           </>
         )}
       </Form>
     </Sheet>
   );
-}
-
-function localText(time: number): string {
-  const date = new Date(time - new Date(time).getTimezoneOffset() * 60_000);
-  return date.toISOString().slice(0, 16);
 }

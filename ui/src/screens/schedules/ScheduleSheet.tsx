@@ -7,39 +7,45 @@ import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
 import { Form } from "@/parts/Form";
 import { rawJson } from "@/parts/json";
+import { Select } from "@/parts/Select";
 import { Sheet } from "@/parts/Sheet";
 import { sentence } from "@/parts/States";
+import { Suggest } from "@/parts/Suggest";
 import { localZone } from "@/parts/time";
 import { useTypes } from "@/screens/tasks/types";
+import { texts } from "@/texts";
+import { KINDS, MISFIRES, OVERLAPS } from "./choices";
 import { Fires } from "./Fires";
 import css from "./Schedules.module.css";
 
-const OVERLAPS: Record<Overlap, string> = {
-  allow: "run in parallel",
-  skip: "skip the next",
-  queue: "wait for the last",
-  cancel_previous: "cancel the last",
-};
-const MISFIRES: Record<Misfire, string> = { skip: "skip them", once: "run once", all: "run each" };
+let known: string[] | undefined;
+function zones(): string[] {
+  known ??= ["UTC", ...Intl.supportedValuesOf("timeZone")];
+  return known;
+}
 
 /** A form for a schedule; what it will do is shown while it is written. */
 export function ScheduleSheet({
   of,
+  isCopy = false,
   onClose,
   onSaved,
 }: {
   of?: ScheduleBody;
+  /** Whether to create another one like `of`, and not to change it. */
+  isCopy?: boolean;
   onClose: () => void;
   onSaved: (schedule: ScheduleBody) => void;
 }) {
   const client = useQueryClient();
   const types = useTypes();
-  const [name, setName] = useState(of?.name ?? "");
+  const [name, setName] = useState(of ? (isCopy ? texts.schedules.copyOf(of.name) : of.name) : "");
   const [kind, setKind] = useState<"cron" | "interval">(of?.interval ? "interval" : "cron");
   const [rule, setRule] = useState(of?.cron ?? (of?.interval ? `${of.interval}` : "0 9 * * *"));
   const [zone, setZone] = useState(of?.timezone ?? localZone());
   const [task, setTask] = useState(of?.task?.name ?? "");
-  const [payload, setPayload] = useState(encode(of?.task?.payload ?? {}, 2));
+  const unchanged = encode(of?.task?.payload ?? {}, 2);
+  const [payload, setPayload] = useState(unchanged);
   const [overlap, setOverlap] = useState<Overlap>(of?.overlap ?? "allow");
   const [misfire, setMisfire] = useState<Misfire>(of?.misfire ?? "once");
   const asked = useDeferredValue({ [kind]: rule, timezone: zone, count: 5 });
@@ -54,9 +60,17 @@ export function ScheduleSheet({
     mutationFn: async () => {
       const common = { name, [kind]: rule, timezone: zone, overlap, misfire };
       const target = of?.job
-        ? {}
-        : { task: { ...(of?.task ?? {}), name: task, payload: rawJson(payload, "task.payload") } };
-      return of
+        ? isCopy
+          ? { job: of.job }
+          : {}
+        : {
+            task: {
+              ...of?.task,
+              name: task,
+              ...(payload !== unchanged && { payload: rawJson(payload, "task.payload") }),
+            },
+          };
+      return of && !isCopy
         ? call("PATCH /api/v1/schedules/{id}", { params: { id: of.id }, body: { ...common, ...target } })
         : call("POST /api/v1/schedules", { body: { ...common, ...target } });
     },
@@ -75,31 +89,31 @@ export function ScheduleSheet({
     ...(of?.job ? [] : ["task", "task.payload"]),
   ];
   return (
-    <Sheet title={of ? `Edit ${of.name}` : "New schedule"} onClose={onClose}>
-      <Form error={save.error ?? preview.error} fields={shown} onSubmit={() => save.mutate()}>
+    <Sheet
+      title={of ? `${isCopy ? texts.schedules.duplicate : texts.common.edit} ${of.name}` : texts.schedules.newSchedule}
+      onClose={onClose}
+    >
+      <Form error={save.error} previewError={preview.error} fields={shown} onSubmit={() => save.mutate()}>
         {(at) => (
           <>
-            <Field label="Name" problem={at("name")}>
+            <Field label={texts.common.name} problem={at("name")}>
               {(props) => <input {...props} required value={name} onChange={(event) => setName(event.target.value)} />}
             </Field>
             <div className={css.two}>
-              <Field label="Rule">
+              <Field label={texts.schedules.rule}>
                 {(props) => (
-                  <select
+                  <Select
                     {...props}
                     value={kind}
-                    onChange={(event) => {
-                      const next = event.target.value === "interval" ? "interval" : "cron";
+                    choices={KINDS}
+                    onChange={(next) => {
                       setKind(next);
                       setRule(next === "interval" ? "15m" : "0 9 * * *");
                     }}
-                  >
-                    <option value="cron">Cron</option>
-                    <option value="interval">Interval</option>
-                  </select>
+                  />
                 )}
               </Field>
-              <Field label={kind === "cron" ? "Expression" : "Every"} problem={at(kind)}>
+              <Field label={kind === "cron" ? texts.schedules.expression : texts.schedules.every} problem={at(kind)}>
                 {(props) => (
                   <input
                     {...props}
@@ -112,23 +126,10 @@ export function ScheduleSheet({
               </Field>
             </div>
             {kind === "cron" && (
-              <Field label="Time zone" problem={at("timezone")}>
-                {(props) => (
-                  <input
-                    {...props}
-                    list="zones"
-                    required
-                    value={zone}
-                    onChange={(event) => setZone(event.target.value)}
-                  />
-                )}
+              <Field label={texts.schedules.timeZone} problem={at("timezone")}>
+                {(props) => <Suggest {...props} required value={zone} suggestions={zones()} onChange={setZone} />}
               </Field>
             )}
-            <datalist id="zones">
-              {Intl.supportedValuesOf("timeZone").map((one) => (
-                <option key={one} value={one} />
-              ))}
-            </datalist>
             {preview.data && !preview.isError && (
               <div className={css.preview} aria-live="polite">
                 <strong>{sentence(preview.data.words)}</strong>
@@ -137,23 +138,10 @@ export function ScheduleSheet({
             )}
             {!of?.job && (
               <>
-                <Field label="Task" problem={at("task")}>
-                  {(props) => (
-                    <input
-                      {...props}
-                      list="scheduled-types"
-                      required
-                      value={task}
-                      onChange={(event) => setTask(event.target.value)}
-                    />
-                  )}
+                <Field label={texts.common.task} problem={at("task")}>
+                  {(props) => <Suggest {...props} required value={task} suggestions={types} onChange={setTask} />}
                 </Field>
-                <datalist id="scheduled-types">
-                  {types.map((type) => (
-                    <option key={type} value={type} />
-                  ))}
-                </datalist>
-                <Field label="Payload" problem={at("task.payload")}>
+                <Field label={texts.common.payload} problem={at("task.payload")}>
                   {(props) => (
                     <textarea
                       {...props}
@@ -167,31 +155,15 @@ export function ScheduleSheet({
               </>
             )}
             <div className={css.two}>
-              <Field label="Overlapping runs" problem={at("overlap")}>
-                {(props) => (
-                  <select {...props} value={overlap} onChange={(event) => setOverlap(event.target.value as Overlap)}>
-                    {Object.entries(OVERLAPS).map(([value, words]) => (
-                      <option key={value} value={value}>
-                        {words}
-                      </option>
-                    ))}
-                  </select>
-                )}
+              <Field label={texts.schedules.overlappingRuns} problem={at("overlap")}>
+                {(props) => <Select {...props} value={overlap} choices={OVERLAPS} onChange={setOverlap} />}
               </Field>
-              <Field label="Missed runs" problem={at("misfire")}>
-                {(props) => (
-                  <select {...props} value={misfire} onChange={(event) => setMisfire(event.target.value as Misfire)}>
-                    {Object.entries(MISFIRES).map(([value, words]) => (
-                      <option key={value} value={value}>
-                        {words}
-                      </option>
-                    ))}
-                  </select>
-                )}
+              <Field label={texts.schedules.missedRuns} problem={at("misfire")}>
+                {(props) => <Select {...props} value={misfire} choices={MISFIRES} onChange={setMisfire} />}
               </Field>
             </div>
             <Button type="submit" tone="primary" busy={save.isPending}>
-              {of ? "Save" : "Create"}
+              {of && !isCopy ? texts.common.save : texts.schedules.create}
             </Button>
           </>
         )}

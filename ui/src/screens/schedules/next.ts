@@ -1,5 +1,6 @@
 import type { ScheduleBody } from "@/api/types";
 import { relative, span } from "@/parts/time";
+import { texts } from "@/texts";
 
 const LATE_MS = 10_000;
 
@@ -20,6 +21,6 @@ export function nextWords(schedule: Due, now = Date.now()): string {
   const at = schedule.next_fire_at ?? "";
   if (Date.parse(at) > now) return relative(at, now);
   const over = overdue(schedule, now);
-  if (over < 0) return `due, within ${span(Math.ceil(-over / 1000))}`;
-  return isLate(schedule, now) ? `${span(Math.round(over / 1000))} late` : "due now";
+  if (over < 0) return texts.schedules.dueWithin(span(Math.ceil(-over / 1000)));
+  return isLate(schedule, now) ? texts.schedules.late(span(Math.round(over / 1000))) : texts.schedules.dueNow;
 }

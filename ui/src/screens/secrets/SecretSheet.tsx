@@ -5,23 +5,24 @@ import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
 import { Form } from "@/parts/Form";
 import { Sheet } from "@/parts/Sheet";
+import { texts } from "@/texts";
 
 /** Sets a secret: a new one, or a known one anew. What is typed is shown to nobody. */
 export function SecretSheet({ name: first, onClose }: { name: string; onClose: () => void }) {
   const [name, setName] = useState(first);
   const [value, setValue] = useState("");
   const put = useAct(() => call("PUT /api/v1/secrets/{name}", { params: { name: name.trim() }, body: { value } }), {
-    done: (secret) => `${secret.name} is set, version ${secret.version}`,
+    done: (secret) => texts.secrets.isSet(secret.name, secret.version),
     changes: [["secrets"]],
     afterwards: onClose,
     inDialog: true,
   });
   return (
-    <Sheet title={first ? `Replace ${first}` : "New secret"} onClose={onClose}>
+    <Sheet title={first ? texts.secrets.replaceFirst(first) : texts.secrets.newSecret} onClose={onClose}>
       <Form error={put.error} fields={["name", "value"]} onSubmit={() => put.mutate()}>
         {(at) => (
           <>
-            <Field label="Name" problem={at("name")}>
+            <Field label={texts.common.name} problem={at("name")}>
               {(props) => (
                 <input
                   {...props}
@@ -33,7 +34,7 @@ export function SecretSheet({ name: first, onClose }: { name: string; onClose: (
                 />
               )}
             </Field>
-            <Field label="Value" hint="It is encrypted at once, and cannot be read here again" problem={at("value")}>
+            <Field label={texts.common.value} hint={texts.secrets.storedEncryptedItCannotBe} problem={at("value")}>
               {(props) => (
                 <input
                   {...props}
@@ -46,7 +47,7 @@ export function SecretSheet({ name: first, onClose }: { name: string; onClose: (
               )}
             </Field>
             <Button type="submit" tone="primary" busy={put.isPending}>
-              Set
+              {texts.common.set}
             </Button>
           </>
         )}

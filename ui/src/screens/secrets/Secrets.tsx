@@ -7,11 +7,17 @@ import type { SecretInfo } from "@/api/types";
 import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
+import { HowTo } from "@/parts/HowTo";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Empty, Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
+import { RecentChanges } from "@/screens/audit/RecentChanges";
+import css from "@/screens/keys/Keys.module.css";
+import { texts } from "@/texts";
 import { SecretSheet } from "./SecretSheet";
+
+const ACTS = ["secret.set", "secret.delete", "secret_key.rotate"];
 
 /** Secrets by name. Values go in, and never come out. */
 export function Secrets() {
@@ -23,23 +29,32 @@ export function Secrets() {
     queryFn: ({ signal }) => call("GET /api/v1/secrets", { query: { limit: 500 }, signal }),
   });
   return (
-    <>
-      <ScreenHead title="Secrets">
+    <div className={css.screen}>
+      <ScreenHead title={texts.secrets.secrets}>
         {mayWrite && (
-          <Button icon={Plus} onClick={() => setSetting("")}>
-            New secret
+          <Button icon={Plus} tone="primary" onClick={() => setSetting("")}>
+            {texts.secrets.newSecret}
           </Button>
         )}
       </ScreenHead>
       {secrets.data === undefined ? (
         <Unloaded of={secrets} />
       ) : secrets.data.items.length === 0 ? (
-        <Empty title="No secrets yet">
-          <p>Passwords and tokens that tasks need are stored encrypted, and given to workers when a task runs.</p>
+        <Empty title={texts.secrets.noSecretsYet}>
+          <p>{texts.secrets.passwordsAndTokensForTasks}</p>
         </Empty>
       ) : (
-        <Panel flush label="Secrets">
-          <Table head={["Name", "Tenant", "Version", "Set", "First set", ""]}>
+        <Panel flush label={texts.secrets.secrets}>
+          <Table
+            head={[
+              texts.common.name,
+              texts.common.tenant,
+              texts.secrets.version,
+              texts.common.set,
+              texts.secrets.firstSet,
+              "",
+            ]}
+          >
             {secrets.data.items.map((secret) => (
               <tr key={`${secret.tenant}/${secret.name}`}>
                 <th scope="row">{secret.name}</th>
@@ -54,9 +69,9 @@ export function Secrets() {
                 <td>
                   {mayWrite && (
                     <span>
-                      <Button onClick={() => setSetting(secret.name)}>Replace</Button>
+                      <Button onClick={() => setSetting(secret.name)}>{texts.secrets.replace}</Button>
                       <Button tone="danger" onClick={() => setDeleting(secret)}>
-                        Delete
+                        {texts.common.delete}
                       </Button>
                     </span>
                   )}
@@ -66,29 +81,44 @@ export function Secrets() {
           </Table>
         </Panel>
       )}
+      <div className={css.pair}>
+        <HowTo
+          title={texts.secrets.howToUse}
+          words={texts.secrets.howToUseWords}
+          code={useOf(secrets.data?.items[0]?.name)}
+        />
+        <RecentChanges of="secrets" acts={ACTS} />
+      </div>
       {setting !== null && <SecretSheet name={setting} onClose={() => setSetting(null)} />}
       {deleting && <DeleteSheet secret={deleting} onClose={() => setDeleting(null)} />}
-    </>
+    </div>
   );
+}
+
+function useOf(name = "stripe"): string {
+  return `drumline submit http --payload '{
+  "url": "https://api.example.com/charges",
+  "headers": {"Authorization": {"$secret": "${name}", "format": "Bearer {}"}}
+}'`;
 }
 
 function DeleteSheet({ secret, onClose }: { secret: SecretInfo; onClose: () => void }) {
   const remove = useAct(() => call("DELETE /api/v1/secrets/{name}", { params: { name: secret.name } }), {
-    done: () => `${secret.name} is deleted`,
+    done: () => texts.common.isDeleted(secret.name),
     changes: [["secrets"]],
     afterwards: onClose,
     inDialog: true,
   });
   return (
     <Confirm
-      title={`Delete ${secret.name}?`}
+      title={texts.common.deleteName(secret.name)}
       act="Delete"
       busy={remove.isPending}
       error={remove.error}
       onAct={() => remove.mutate()}
       onClose={onClose}
     >
-      Tasks that ask for it from now on will fail.
+      {texts.secrets.tasksThatUseItWill}
     </Confirm>
   );
 }

@@ -10,7 +10,9 @@ import { Panel } from "@/parts/Panel";
 import { Sheet } from "@/parts/Sheet";
 import { Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
+import { TextWith } from "@/parts/TextWith";
 import { Time } from "@/parts/Time";
+import { texts } from "@/texts";
 import css from "./Settings.module.css";
 
 /** Settings that the whole fleet goes by, and that can be changed while it runs. */
@@ -28,16 +30,16 @@ export function Config() {
   const settings = Object.entries(found?.settings ?? {}).sort();
   return (
     <Panel
-      title="Runtime configuration"
-      aside={mayWrite && found && <Button onClick={() => setOpen(true)}>Change</Button>}
+      title={texts.settings.runtimeConfiguration}
+      aside={mayWrite && found && <Button onClick={() => setOpen(true)}>{texts.common.change}</Button>}
       flush
     >
       {config.data === undefined ? (
         <Unloaded of={config} rows={2} />
       ) : settings.length === 0 ? (
-        <p className={css.note}>No runtime settings: each process uses its own configuration.</p>
+        <p className={css.note}>{texts.settings.noRuntimeSettingsEachProcess}</p>
       ) : (
-        <Table head={["Setting", "Value"]}>
+        <Table head={[texts.settings.setting, texts.common.value]}>
           {settings.map(([key, value]) => (
             <tr key={key}>
               <th scope="row">
@@ -52,7 +54,10 @@ export function Config() {
       )}
       {found && found.version > 0 && (
         <p className={css.note}>
-          Version {found.version}, by {found.changed_by ?? "somebody"}, <Time at={found.changed_at} />
+          <TextWith
+            text={texts.settings.versionBy(found.version, found.changed_by ?? texts.settings.somebody)}
+            values={{ time: <Time at={found.changed_at} /> }}
+          />
           {found.reason && `: ${found.reason}`}
         </p>
       )}
@@ -75,7 +80,7 @@ function ConfigSheet({ version, onClose }: { version: number; onClose: () => voi
         },
       }),
     {
-      done: (now) => `Version ${now.version} is in force`,
+      done: (now) => texts.settings.versionIsActive(now.version),
       changes: [["config"]],
       afterwards: onClose,
       inDialog: true,
@@ -83,27 +88,27 @@ function ConfigSheet({ version, onClose }: { version: number; onClose: () => voi
   );
   const setting = [`set.${key.trim()}`, key.trim(), "set", "unset"];
   return (
-    <Sheet title="Change the configuration" onClose={onClose}>
+    <Sheet title={texts.settings.editConfiguration} onClose={onClose}>
       <Form error={change.error} fields={[...setting, "reason"]} onSubmit={() => change.mutate()}>
         {(at) => (
           <>
             <Field
-              label="Setting"
-              hint="Such as worker.concurrency, or worker.concurrency@gpu for workers of that label"
+              label={texts.settings.setting}
+              hint={texts.settings.suchAsWorkerConcurrencyOr}
               problem={setting.map(at).find(Boolean)}
             >
               {(props) => <input {...props} required value={key} onChange={(event) => setKey(event.target.value)} />}
             </Field>
-            <Field label="Value" hint="JSON or text; empty removes the setting">
+            <Field label={texts.common.value} hint={texts.settings.jsonOrTextEmptyRemoves}>
               {(props) => <input {...props} value={value} onChange={(event) => setValue(event.target.value)} />}
             </Field>
-            <Field label="Reason" hint="For the audit log" problem={at("reason")}>
+            <Field label={texts.common.reason} hint={texts.common.forTheAuditLog} problem={at("reason")}>
               {(props) => (
                 <input {...props} value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
               )}
             </Field>
             <Button type="submit" tone="primary" busy={change.isPending}>
-              {key.trim() && !value.trim() ? "Remove" : "Set"}
+              {key.trim() && !value.trim() ? texts.common.remove : texts.common.set}
             </Button>
           </>
         )}

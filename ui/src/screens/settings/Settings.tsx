@@ -4,13 +4,25 @@ import { useMe } from "@/api/me";
 import { every } from "@/api/queries";
 import { Mark, type Tone, word } from "@/parts/Mark";
 import { Facts, Panel, ScreenHead } from "@/parts/Panel";
+import { type Choice, Select } from "@/parts/Select";
 import { Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Tags } from "@/parts/Tags";
 import { prefer, type Theme, usePreferences, type Zone } from "@/preferences";
+import { texts } from "@/texts";
 import { Config } from "./Config";
 import { partOf, wordsOf } from "./health";
 import css from "./Settings.module.css";
+
+const THEMES: readonly Choice<Theme>[] = [
+  { value: "system", label: texts.settings.system },
+  { value: "light", label: texts.settings.light },
+  { value: "dark", label: texts.settings.dark },
+];
+const ZONES: readonly Choice<Zone>[] = [
+  { value: "local", label: texts.settings.inMyTimeZone },
+  { value: "utc", label: texts.settings.inUtc },
+];
 
 const TONES: Record<string, Tone> = { UP: "good", DEGRADED: "warn", DOWN: "bad" };
 
@@ -25,23 +37,16 @@ export function Settings() {
   });
   return (
     <div className={css.screen}>
-      <ScreenHead title="Settings" />
-      <Panel title="Preferences">
+      <ScreenHead title={texts.settings.settings} />
+      <Panel title={texts.settings.preferences}>
         <div className={css.choices}>
           <label>
-            Theme
-            <select value={theme} onChange={(event) => prefer({ theme: event.target.value as Theme })}>
-              <option value="system">System</option>
-              <option value="light">Light</option>
-              <option value="dark">Dark</option>
-            </select>
+            {texts.settings.theme}
+            <Select value={theme} choices={THEMES} onChange={(chosen) => prefer({ theme: chosen })} />
           </label>
           <label>
-            Times
-            <select value={zone} onChange={(event) => prefer({ zone: event.target.value as Zone })}>
-              <option value="local">In my time zone</option>
-              <option value="utc">In UTC</option>
-            </select>
+            {texts.settings.times}
+            <Select value={zone} choices={ZONES} onChange={(chosen) => prefer({ zone: chosen })} />
           </label>
           <label>
             <input
@@ -49,29 +54,34 @@ export function Settings() {
               checked={shortcuts}
               onChange={(event) => prefer({ shortcuts: event.target.checked })}
             />
-            Single keys as shortcuts
+            {texts.settings.singleKeys}
           </label>
         </div>
       </Panel>
       {me && (
-        <Panel title="My key">
+        <Panel title={texts.settings.myKey}>
           <Facts
             of={[
-              ["Name", me.name],
-              ["Tenant", me.tenant === "*" ? "all tenants" : me.tenant],
-              ["Role", me.role],
-              ["Rate limit", me.rate_limit ?? "none"],
-              ["Permissions", <Tags key="may" of={me.permissions} />, "wide"],
+              [texts.common.name, me.name],
+              [texts.common.tenant, me.tenant === "*" ? texts.settings.allTenants : me.tenant],
+              [texts.settings.role, me.role],
+              [texts.settings.rateLimit, me.rate_limit ?? "none"],
+              [texts.settings.permissions, <Tags key="may" of={me.permissions} />, "wide"],
             ]}
           />
         </Panel>
       )}
       <Config />
-      <Panel title={health.data ? `The server is ${health.data.status.toLowerCase()}` : "The server"} flush>
+      <Panel
+        title={
+          health.data ? texts.settings.theServerIsValue(health.data.status.toLowerCase()) : texts.settings.theServer
+        }
+        flush
+      >
         {health.data === undefined ? (
           <Unloaded of={health} rows={3} />
         ) : (
-          <Table head={["Part", "State", "Details"]}>
+          <Table head={[texts.settings.component, texts.common.state, texts.settings.details]}>
             {Object.entries(health.data.components).map(([name, component]) => (
               <tr key={name}>
                 <th scope="row">{partOf(name)}</th>

@@ -1,13 +1,15 @@
 /** The parts of the server, and what each says of itself, in words. */
+import { bytes } from "@/parts/bytes";
+import { texts } from "@/texts";
 
 const PARTS: Record<string, string> = {
-  db: "Database",
-  diskSpace: "Disk",
-  workers: "Workers",
-  config: "Runtime configuration",
-  redis: "Redis",
-  kafka: "Kafka",
-  relay: "Event relay",
+  db: texts.settings.database,
+  diskSpace: texts.settings.disk,
+  workers: texts.common.workers,
+  config: texts.settings.runtimeConfiguration,
+  redis: texts.settings.redis,
+  kafka: texts.settings.kafka,
+  relay: texts.settings.eventRelay,
 };
 
 export function partOf(name: string): string {
@@ -17,14 +19,15 @@ export function partOf(name: string): string {
 type Details = Record<string, unknown>;
 
 const SENTENCES: Record<string, (of: Details) => string> = {
-  db: (of) => `${of.database} ${of.version}, schema ${of.schema}`,
-  diskSpace: (of) => `${bytes(of.free)} of ${bytes(of.total)} free; down below ${bytes(of.threshold)}`,
-  workers: (of) => `${of.open} at work, ${of.busy} of ${of.slots} slots in use`,
+  db: (of) => texts.settings.databaseWords(text(of.database), text(of.version), text(of.schema)),
+  diskSpace: (of) =>
+    texts.settings.diskWords(bytes(Number(of.free)), bytes(Number(of.total)), bytes(Number(of.threshold))),
+  workers: (of) => texts.settings.workerWords(text(of.open), text(of.busy), text(of.slots)),
   config: (of) => {
     const waiting = Array.isArray(of.needs_restart) ? of.needs_restart : [];
-    const version = of.version === 0 ? "Nothing is set" : `Version ${of.version}`;
-    const restart = waiting.length === 0 ? "" : `; holds after a restart: ${waiting.join(", ")}`;
-    return `${version}${restart}${of.refused ? `; refused: ${text(of.refused)}` : ""}`;
+    const version = of.version === 0 ? texts.settings.nothingIsSet : texts.settings.version(text(of.version));
+    const restart = waiting.length === 0 ? "" : texts.settings.afterRestart(waiting.join(", "));
+    return `${version}${restart}${of.refused ? texts.settings.refused(text(of.refused)) : ""}`;
   },
 };
 
@@ -47,11 +50,4 @@ function text(value: unknown): string {
 function spaced(name: string): string {
   const words = name.replaceAll("_", " ").replace(/([a-z])([A-Z])/g, "$1 $2");
   return words.charAt(0).toUpperCase() + words.slice(1).toLowerCase();
-}
-
-function bytes(value: unknown): string {
-  const count = Number(value);
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, count)) / 10));
-  return `${(count / 2 ** (10 * power)).toFixed(power > 2 ? 1 : 0)} ${units[power]}`;
 }

@@ -5,6 +5,7 @@ import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
 import { Form } from "@/parts/Form";
 import { Sheet } from "@/parts/Sheet";
+import { texts } from "@/texts";
 
 /** Adds an empty database. Addresses hold passwords: what is typed is shown to nobody. */
 export function AddShardSheet({ onClose }: { onClose: () => void }) {
@@ -17,18 +18,18 @@ export function AddShardSheet({ onClose }: { onClose: () => void }) {
         body: { name: name.trim(), store_url: storeUrl.trim(), ...(queueUrl.trim() && { queue_url: queueUrl.trim() }) },
       }),
     {
-      done: (shard) => `${shard.name} is added; move slots to it next`,
+      done: (shard) => texts.shards.isAdded(shard.name),
       changes: [["shards"]],
       afterwards: onClose,
       inDialog: true,
     },
   );
   return (
-    <Sheet title="Add a shard" onClose={onClose}>
+    <Sheet title={texts.shards.addAShard} onClose={onClose}>
       <Form error={add.error} fields={["name", "store_url", "queue_url"]} onSubmit={() => add.mutate(undefined)}>
         {(at) => (
           <>
-            <Field label="Name" hint="Lower-case letters, digits and -" problem={at("name")}>
+            <Field label={texts.common.name} hint={texts.shards.lowerCaseLettersDigitsAnd} problem={at("name")}>
               {(props) => (
                 <input
                   {...props}
@@ -41,8 +42,8 @@ export function AddShardSheet({ onClose }: { onClose: () => void }) {
               )}
             </Field>
             <Field
-              label="Address of its PostgreSQL"
-              hint="postgresql://login:password@host:5432/database. It is encrypted at once, and cannot be read here again"
+              label={texts.shards.addressOfItsPostgresql}
+              hint={texts.shards.postgresqlLoginPasswordHost5432}
               problem={at("store_url")}
             >
               {(props) => (
@@ -57,8 +58,8 @@ export function AddShardSheet({ onClose }: { onClose: () => void }) {
               )}
             </Field>
             <Field
-              label="Address of its Redis"
-              hint="redis://:password@host:6379/0; without one it shares the installation's"
+              label={texts.shards.addressOfItsRedis}
+              hint={texts.shards.redisPasswordHost63790}
               problem={at("queue_url")}
             >
               {(props) => (
@@ -72,7 +73,7 @@ export function AddShardSheet({ onClose }: { onClose: () => void }) {
               )}
             </Field>
             <Button type="submit" tone="primary" busy={add.isPending}>
-              Add
+              {texts.shards.add}
             </Button>
           </>
         )}

@@ -5,7 +5,9 @@ import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
 import { Form } from "@/parts/Form";
+import { plain, Select } from "@/parts/Select";
 import { Sheet } from "@/parts/Sheet";
+import { texts } from "@/texts";
 import { SLOTS } from "./shards";
 
 /** Moves slots: evenly over all, or some of them to one shard. */
@@ -19,47 +21,45 @@ export function MoveSheet({ shards, onClose }: { shards: ShardBody[]; onClose: (
         body: taker ? { taker, giver: giver || null, slots: slots ? Number(slots) : null } : {},
       }),
     {
-      done: (moved) => `${moved.slots.toLocaleString("en")} slots are moved`,
+      done: (moved) => texts.shards.slotsMoved(moved.slots),
       changes: [["shards"]],
       afterwards: onClose,
       inDialog: true,
     },
   );
+  const takers = shards.filter((shard) => shard.state === "active").map((shard) => shard.name);
+  const givers = shards.filter((shard) => shard.slots > 0 && shard.name !== taker).map((shard) => shard.name);
   return (
-    <Sheet title="Move slots" onClose={onClose}>
-      <p>New tasks of these slots go to the other shard. Tasks that are stored stay where they are.</p>
+    <Sheet title={texts.shards.moveSlots} onClose={onClose}>
+      <p>{texts.shards.newTasksOfTheseSlots}</p>
       <Form error={move.error} fields={["taker", "giver", "slots"]} onSubmit={() => move.mutate(undefined)}>
         {(at) => (
           <>
-            <Field label="To" problem={at("taker")}>
+            <Field label={texts.common.to} problem={at("taker")}>
               {(props) => (
-                <select {...props} value={taker} onChange={(event) => setTaker(event.target.value)}>
-                  <option value="">All active shards, evenly</option>
-                  {shards
-                    .filter((shard) => shard.state === "active")
-                    .map((shard) => (
-                      <option key={shard.name}>{shard.name}</option>
-                    ))}
-                </select>
+                <Select
+                  {...props}
+                  value={taker}
+                  choices={[{ value: "", label: texts.shards.allActiveShardsEvenly }, ...plain(takers)]}
+                  onChange={setTaker}
+                />
               )}
             </Field>
             {taker && (
               <>
-                <Field label="From" problem={at("giver")}>
+                <Field label={texts.common.from} problem={at("giver")}>
                   {(props) => (
-                    <select {...props} value={giver} onChange={(event) => setGiver(event.target.value)}>
-                      <option value="">Those that have most</option>
-                      {shards
-                        .filter((shard) => shard.slots > 0 && shard.name !== taker)
-                        .map((shard) => (
-                          <option key={shard.name}>{shard.name}</option>
-                        ))}
-                    </select>
+                    <Select
+                      {...props}
+                      value={giver}
+                      choices={[{ value: "", label: texts.shards.thoseThatHaveMost }, ...plain(givers)]}
+                      onChange={setGiver}
+                    />
                   )}
                 </Field>
                 <Field
-                  label="Slots"
-                  hint={giver ? `Without a number, all that ${giver} has` : "Without a number, as many as make it even"}
+                  label={texts.shards.slots}
+                  hint={giver ? texts.shards.withoutANumberAllThat(giver) : texts.shards.withoutANumberAsMany}
                   problem={at("slots")}
                 >
                   {(props) => (
@@ -76,7 +76,7 @@ export function MoveSheet({ shards, onClose }: { shards: ShardBody[]; onClose: (
               </>
             )}
             <Button type="submit" tone="primary" busy={move.isPending}>
-              Move
+              {texts.shards.move}
             </Button>
           </>
         )}

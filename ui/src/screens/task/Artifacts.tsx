@@ -6,6 +6,7 @@ import { Panel } from "@/parts/Panel";
 import { Empty, Unloaded } from "@/parts/States";
 import { Time } from "@/parts/Time";
 import { say } from "@/parts/toasts";
+import { texts } from "@/texts";
 import css from "./Task.module.css";
 
 /** The files that a task made. */
@@ -15,10 +16,10 @@ export function Artifacts({ id }: { id: string }) {
     queryFn: ({ signal }) => call("GET /api/v1/tasks/{id}/artifacts", { params: { id }, signal }),
   });
   if (artifacts.data === undefined) return <Unloaded of={artifacts} rows={3} />;
-  if (artifacts.data.items.length === 0) return <Empty title="No artifacts" />;
+  if (artifacts.data.items.length === 0) return <Empty title={texts.task.noArtifacts} />;
   return (
     <div className={css.after}>
-      <Panel flush label="Artifacts">
+      <Panel flush label={texts.task.artifacts}>
         <ul className={css.files}>
           {artifacts.data.items.map((file) => (
             <li key={file.name}>
@@ -29,7 +30,7 @@ export function Artifacts({ id }: { id: string }) {
                 <Time at={file.created_at} />
               </span>
               <Button icon={Download} onClick={() => void save(id, file.name)}>
-                Download
+                {texts.task.download}
               </Button>
             </li>
           ))}

@@ -4,8 +4,10 @@ import { about, every, useRefreshOn } from "@/api/queries";
 import type { AttemptBody } from "@/api/types";
 import { Panel } from "@/parts/Panel";
 import { Empty, Unloaded } from "@/parts/States";
+import { TextWith } from "@/parts/TextWith";
 import { Time, Took } from "@/parts/Time";
 import { Traceback } from "@/parts/Traceback";
+import { texts } from "@/texts";
 import css from "./Task.module.css";
 
 /** Every execution, the newest first. */
@@ -17,7 +19,7 @@ export function Attempts({ id, isEnded }: { id: string; isEnded: boolean }) {
   });
   useRefreshOn(about(id), [["task", id, "attempts"]]);
   if (attempts.data === undefined) return <Unloaded of={attempts} rows={3} />;
-  if (attempts.data.items.length === 0) return <Empty title="No attempts yet" />;
+  if (attempts.data.items.length === 0) return <Empty title={texts.task.noAttemptsYet} />;
   return (
     <ol className={css.attempts}>
       {[...attempts.data.items].reverse().map((attempt) => (
@@ -31,19 +33,20 @@ export function Attempts({ id, isEnded }: { id: string; isEnded: boolean }) {
 
 function Attempt({ attempt }: { attempt: AttemptBody }) {
   return (
-    <Panel label={`Attempt ${attempt.attempt}`}>
+    <Panel label={texts.task.attemptAttempt(attempt.attempt)}>
       <div className={css.attempt}>
         <div className={css.line}>
-          <strong>
-            Attempt {attempt.attempt}: {attempt.outcome}
-          </strong>
+          <strong>{texts.task.attemptEnded(attempt.attempt, attempt.outcome)}</strong>
           <span>
-            started <Time at={attempt.started_at} />
+            <TextWith text={texts.task.started} values={{ time: <Time at={attempt.started_at} /> }} />
           </span>
           <span>
-            took <Took from={attempt.started_at} to={attempt.finished_at} />
+            <TextWith
+              text={texts.task.took}
+              values={{ span: <Took from={attempt.started_at} to={attempt.finished_at} /> }}
+            />
           </span>
-          {attempt.worker && <span>on {attempt.worker}</span>}
+          {attempt.worker && <span>{texts.task.onWorker(attempt.worker)}</span>}
         </div>
         {attempt.error && <Traceback error={attempt.error} />}
       </div>

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { Ban, FastForward, RotateCcw } from "lucide-react";
-import { useCallback } from "react";
+import { Ban, CopyPlus, FastForward, GitCompareArrows, RotateCcw } from "lucide-react";
+import { lazy, Suspense, useCallback, useState } from "react";
 import { call } from "@/api/client";
 import { useMayOn } from "@/api/me";
 import { encode } from "@/api/numbers";
@@ -11,29 +11,38 @@ import type { ProgressBody, TaskBody } from "@/api/types";
 import { attemptWords } from "@/parts/attempts";
 import { Button } from "@/parts/Button";
 import { Copy } from "@/parts/Copy";
+import { CopyAs, serverUrl } from "@/parts/CopyAs";
 import { JsonTree } from "@/parts/JsonTree";
 import { type Fact, Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { sentence, Unloaded } from "@/parts/States";
-import { Status, statusWord } from "@/parts/Status";
+import { Status, shownStatus, statusWord } from "@/parts/Status";
+import { taskSnippets } from "@/parts/snippets";
 import { Tabs } from "@/parts/Tabs";
 import { Tags } from "@/parts/Tags";
+import { TextWith } from "@/parts/TextWith";
 import { Time, Took } from "@/parts/Time";
 import { Traceback } from "@/parts/Traceback";
+import { span } from "@/parts/time";
 import { say } from "@/parts/toasts";
 import { useShortcut } from "@/shell/shortcuts";
+import { texts } from "@/texts";
 import { Artifacts } from "./Artifacts";
 import { Attempts } from "./Attempts";
+import { FailureGroupLink } from "./FailureGroupLink";
 import { Log } from "./Log";
+import { Steps } from "./Steps";
 import css from "./Task.module.css";
 import { Timeline } from "./Timeline";
 import { Why } from "./Why";
 
+const SubmitSheet = lazy(() => import("@/screens/tasks/SubmitSheet").then((found) => ({ default: found.SubmitSheet })));
+
 const ENDED = new Set(["COMPLETED", "FAILED", "CANCELLED", "SKIPPED"]);
 const TABS = [
-  { id: "data", label: "Data" },
-  { id: "attempts", label: "Attempts" },
-  { id: "log", label: "Log" },
-  { id: "artifacts", label: "Artifacts" },
+  { id: "data", label: texts.task.data },
+  { id: "attempts", label: texts.common.attempts },
+  { id: "log", label: texts.task.log },
+  { id: "artifacts", label: texts.task.artifacts },
 ];
 
 export function Task() {
@@ -53,18 +62,21 @@ export function Task() {
       <Head task={found} />
       {(found.status === "PENDING" || found.status === "QUEUED") && <Why id={id} />}
       {found.error && (
-        <Panel title={found.status === "FAILED" ? "Why it failed" : "What went wrong last"}>
+        <Panel
+          title={found.status === "FAILED" ? texts.task.whyItFailed : texts.task.lastError}
+          aside={found.status === "FAILED" && <FailureGroupLink id={id} />}
+        >
           <Traceback error={found.error} />
         </Panel>
       )}
       {found.progress && <TaskProgress progress={found.progress} />}
-      <Panel label="Facts">
+      <Panel label={texts.common.facts}>
         <Facts of={factsOf(found)} />
       </Panel>
-      <Timeline task={found} isEnded={ENDED.has(found.status)} />
+      <Steps task={found} isEnded={ENDED.has(found.status)} />
       <div>
         <Tabs
-          label="Parts"
+          label={texts.task.parts}
           tabs={TABS}
           current={tab}
           onChange={(next) => void navigate({ to: "/tasks/$id", params: { id }, search: { tab: next }, replace: true })}
@@ -79,6 +91,7 @@ export function Task() {
           <Data task={found} />
         )}
       </div>
+      <Timeline task={found} isEnded={ENDED.has(found.status)} />
     </div>
   );
 }
@@ -90,13 +103,14 @@ const ACTS: Record<Act, (id: string) => Promise<unknown>> = {
   hurry: (id) => call("PATCH /api/v1/tasks/{id}", { params: { id }, body: { delay: 0 } }),
 };
 const DONE: Record<Act, string> = {
-  retry: "It will run again",
-  cancel: "Cancelled, or asked to stop",
-  hurry: "It is due now",
+  retry: texts.task.retryRequested,
+  cancel: texts.task.cancellationRequested,
+  hurry: texts.task.dueNow,
 };
 
 function Head({ task }: { task: TaskBody }) {
   const client = useQueryClient();
+  const navigate = useNavigate();
   const act = useMutation({
     mutationFn: (what: Act) => ACTS[what](task.id),
     onSuccess: (_, what) => say(DONE[what]),
@@ -104,6 +118,8 @@ function Head({ task }: { task: TaskBody }) {
     onSettled: () => client.invalidateQueries({ queryKey: ["task", task.id] }),
   });
   const mayAct = useMayOn("tasks:control", task);
+  const maySubmit = useMayOn("tasks:submit", task);
+  const [isAgain, setAgain] = useState(false);
   const canRetry = mayAct && ENDED.has(task.status) && task.status !== "COMPLETED";
   const canCancel = mayAct && !ENDED.has(task.status);
   const canHurry = mayAct && task.status === "PENDING" && task.due_at !== null && Date.parse(task.due_at) > Date.now();
@@ -117,10 +133,10 @@ function Head({ task }: { task: TaskBody }) {
   );
   return (
     <ScreenHead
-      name={`${statusWord(task.status)}: ${task.name}`}
+      name={`${statusWord(shownStatus(task))}: ${task.name}`}
       title={
         <span className={css.title}>
-          <Status of={task.status} />
+          <Status of={shownStatus(task)} />
           <span className={css.name}>{task.name}</span>
           <span className={css.id}>
             <code>{task.id}</code>
@@ -131,18 +147,32 @@ function Head({ task }: { task: TaskBody }) {
     >
       {canRetry && (
         <Button icon={RotateCcw} tone="primary" busy={act.isPending} onClick={() => act.mutate("retry")}>
-          Retry
+          {texts.common.retry}
         </Button>
       )}
       {canHurry && (
         <Button icon={FastForward} busy={act.isPending} onClick={() => act.mutate("hurry")}>
-          Run now
+          {texts.common.runNow}
         </Button>
       )}
       {canCancel && (
         <Button icon={Ban} tone="danger" busy={act.isPending} onClick={() => act.mutate("cancel")}>
-          {task.cancel_requested ? "Stopping…" : "Cancel"}
+          {task.cancel_requested ? texts.task.stopping : texts.common.cancel}
         </Button>
+      )}
+      {maySubmit && (
+        <Button icon={CopyPlus} onClick={() => setAgain(true)}>
+          {texts.task.runAgain}
+        </Button>
+      )}
+      <Button icon={GitCompareArrows} onClick={() => void navigate({ to: "/tasks/compare", search: { a: task.id } })}>
+        {texts.task.compare}
+      </Button>
+      <CopyAs title={texts.task.submitName(task.name)} of={() => taskSnippets(serverUrl(), task)} />
+      {isAgain && (
+        <Suspense>
+          <SubmitSheet like={task} onClose={() => setAgain(false)} />
+        </Suspense>
       )}
     </ScreenHead>
   );
@@ -151,11 +181,11 @@ function Head({ task }: { task: TaskBody }) {
 /** How far the running attempt is, by its own word. */
 function TaskProgress({ progress: { done, total, message } }: { progress: ProgressBody }) {
   const share = total ? Math.min(1, done / total) : null;
-  const words = total ? `${done.toLocaleString("en")} of ${total.toLocaleString("en")}` : done.toLocaleString("en");
+  const words = total ? texts.parts.ofAll(done, total) : done.toLocaleString("en");
   return (
-    <Panel label="Progress">
+    <Panel label={texts.common.progress}>
       <div className={css.progress}>
-        <progress aria-label="Progress" max={1} {...(share === null ? {} : { value: share })} />
+        <progress aria-label={texts.common.progress} max={1} {...(share === null ? {} : { value: share })} />
         <span>
           {words}
           {share !== null && ` (${Math.floor(share * 100)} %)`}
@@ -169,57 +199,67 @@ function TaskProgress({ progress: { done, total, message } }: { progress: Progre
 function factsOf(task: TaskBody): Fact[] {
   const facts: [string, React.ReactNode][] = [
     [
-      "Queue",
+      texts.common.queue,
       <Link key="queue" to="/tasks" search={{ queue: task.queue }}>
         {task.queue}
       </Link>,
     ],
-    ["Priority", task.priority],
-    ["Attempt", attemptWords(task.attempt, task.retries)],
-    ["Created", <Time key="created" at={task.created_at} />],
-    [ENDED.has(task.status) ? "Was due" : "Due", <Time key="due" at={task.due_at} />],
-    ["Started", <Time key="started" at={task.started_at} />],
-    ["Finished", <Time key="finished" at={task.finished_at} />],
-    ["Duration", <Took key="took" from={task.started_at} to={task.finished_at} />],
+    [texts.task.priority, task.priority],
+    [texts.common.attempt, attemptWords(task.attempt, task.retries)],
+    [texts.common.created, <Time key="created" at={task.created_at} />],
+    [ENDED.has(task.status) ? texts.task.wasDue : texts.task.due, <Time key="due" at={task.due_at} />],
+    [texts.common.started, <Time key="started" at={task.started_at} />],
+    [texts.common.finished, <Time key="finished" at={task.finished_at} />],
+    [texts.common.duration, <Took key="took" from={task.started_at} to={task.finished_at} />],
   ];
   if (task.worker)
     facts.push([
-      "Worker",
+      texts.common.worker,
       <Link key="worker" to="/tasks" search={{ worker: task.worker }}>
         {task.worker}
       </Link>,
     ]);
   if (task.job_id)
     facts.push([
-      "Job",
+      texts.task.job,
       <Link key="job" to="/jobs/$id" params={{ id: task.job_id }} search={task.key ? { node: task.key } : {}}>
         {task.key ?? task.job_id}
       </Link>,
     ]);
   if (task.schedule_id)
     facts.push([
-      "Schedule",
+      texts.common.schedule,
       <Link key="schedule" to="/schedules/$id" params={{ id: task.schedule_id }}>
-        fired <Time at={task.fire_time} />
+        <TextWith text={texts.task.fired} values={{ time: <Time at={task.fire_time} /> }} />
       </Link>,
     ]);
-  if (task.shard) facts.push(["Shard", task.shard]);
-  if (task.timeout) facts.push(["Timeout", `${task.timeout} s`]);
-  if (task.expires_at) facts.push(["Expires", <Time key="expires" at={task.expires_at} />]);
-  if (task.idempotency_key) facts.push(["Idempotency key", <code key="key">{task.idempotency_key}</code>]);
-  if (task.tags.length) facts.push(["Tags", <Tags key="tags" of={task.tags} />]);
+  if (task.forked_from)
+    facts.push([
+      texts.task.forkOf,
+      <Link key="fork" to="/tasks/$id" params={{ id: task.forked_from }}>
+        <code>{task.forked_from}</code>
+      </Link>,
+    ]);
+  if (task.shard) facts.push([texts.task.shard, task.shard]);
+  if (task.timeout) facts.push([texts.task.timeout, span(task.timeout)]);
+  if (task.expires_at) facts.push([texts.task.expires, <Time key="expires" at={task.expires_at} />]);
+  if (task.idempotency_key) facts.push([texts.common.idempotencyKey, <code key="key">{task.idempotency_key}</code>]);
+  if (task.tags.length) facts.push([texts.common.tags, <Tags key="tags" of={task.tags} />]);
   return facts;
 }
 
 function Data({ task }: { task: TaskBody }) {
   return (
     <div className={css.data}>
-      <Panel title="Payload" aside={<Copy text={encode(task.payload, 2)} what="payload" />}>
+      <Panel title={texts.common.payload} aside={<Copy text={encode(task.payload, 2)} what="payload" />}>
         <JsonTree value={task.payload} />
       </Panel>
-      <Panel title="Result" aside={task.result !== undefined && <Copy text={encode(task.result, 2)} what="result" />}>
+      <Panel
+        title={texts.task.result}
+        aside={task.result !== undefined && <Copy text={encode(task.result, 2)} what="result" />}
+      >
         {task.result === undefined ? (
-          <p className={css.none}>{ENDED.has(task.status) ? "None." : "None yet."}</p>
+          <p className={css.none}>{ENDED.has(task.status) ? texts.task.none : texts.task.noneYet}</p>
         ) : (
           <JsonTree value={task.result} />
         )}

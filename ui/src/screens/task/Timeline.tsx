@@ -1,63 +1,63 @@
 import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 import { call } from "@/api/client";
 import { every } from "@/api/queries";
 import type { TaskBody } from "@/api/types";
+import { useUsual } from "@/api/usual";
 import { Panel } from "@/parts/Panel";
-import { Time, useTick } from "@/parts/Time";
+import { useTick } from "@/parts/Time";
 import { span } from "@/parts/time";
-import css from "./Timeline.module.css";
-import { type Stretch, stretchesOf } from "./timeline";
+import { Waterfall } from "@/parts/Waterfall";
+import { texts } from "@/texts";
+import { useSteps } from "./useSteps";
+import { rowsOf } from "./waterfall";
 
-const KINDS = { delayed: "Delayed", waited: "Waited", ran: "Ran" };
-const MOST = 12;
+const MOST_CHILDREN = 100;
 
-/** Where a task's time went: waiting for its turn, waiting in the queue, running. */
+/** Where a task's time went: its attempts with the waits before them, its steps and waits, and its children. */
 export function Timeline({ task, isEnded }: { task: TaskBody; isEnded: boolean }) {
   const attempts = useQuery({
     queryKey: ["task", task.id, "attempts"],
     queryFn: ({ signal }) => call("GET /api/v1/tasks/{id}/attempts", { params: { id: task.id }, signal }),
     refetchInterval: every(isEnded ? false : 3_000),
   });
+  const { items: steps, waits } = useSteps(task, isEnded);
+  // Only what has recorded or waits for something can have children.
+  const isDurable = steps.length > 0 || waits.length > 0;
+  const children = useQuery({
+    enabled: isDurable,
+    queryKey: ["task", task.id, "children"],
+    queryFn: ({ signal }) =>
+      call("GET /api/v1/tasks/{id}/children", { params: { id: task.id }, query: { limit: MOST_CHILDREN }, signal }),
+    refetchInterval: every(isEnded ? false : 3_000),
+  });
+  const usual = useUsual([task.name]).get(task.name);
   useTick(!isEnded);
-  if (!attempts.data) return null;
-  const stretches = stretchesOf(task, attempts.data.items, isEnded);
-  if (stretches.length === 0) return null;
-  const shown = stretches.slice(-MOST);
+  // A task that has not ended gets longer each second: it is drawn by the second, and nothing else is.
+  const now = isEnded ? 0 : Math.floor(Date.now() / 1000) * 1000;
+  const items = attempts.data?.items;
+  const family = children.data?.items;
+  const rows = useMemo(
+    () =>
+      items
+        ? rowsOf(task, { attempts: items, steps, waits, children: family ?? [], usual: usual ?? null }, isEnded, now)
+        : [],
+    [task, items, steps, waits, family, usual, isEnded, now],
+  );
+  if (rows.length === 0) return null;
   return (
-    <Panel label="Timeline">
-      <div className={css.timeline}>
-        <div className={css.bar} aria-hidden="true">
-          {stretches.map((one) => (
-            <i
-              key={`${one.kind}${one.from}`}
-              className={css[one.kind]}
-              data-outcome={one.outcome}
-              style={{ flexGrow: Math.max(1, one.to - one.from) }}
-              title={wordsOf(one)}
-            />
-          ))}
-        </div>
-        <ol>
-          {shown.length < stretches.length && <li>{stretches.length - shown.length} earlier</li>}
-          {shown.map((one) => (
-            <li key={`${one.kind}${one.from}`}>
-              <span className={`${css.sign} ${css[one.kind]}`} data-outcome={one.outcome} aria-hidden="true" />
-              {wordsOf(one)}
-            </li>
-          ))}
-          {task.finished_at && (
-            <li>
-              ended <Time at={task.finished_at} />
-            </li>
-          )}
-        </ol>
-      </div>
+    <Panel title={texts.task.timeline} flush>
+      <Waterfall
+        label={texts.task.timelineOfTheTask}
+        rows={rows}
+        note={noteOf(task, children.data?.next_cursor ?? null)}
+      />
     </Panel>
   );
 }
 
-function wordsOf({ kind, from, to, attempt, outcome }: Stretch): string {
-  const took = span((to - from) / 1000);
-  if (kind !== "ran") return `${KINDS[kind]} ${took}`;
-  return outcome === "running" ? `Attempt ${attempt} runs for ${took}` : `Attempt ${attempt} ${outcome} after ${took}`;
+function noteOf(task: TaskBody, more: string | null): string | undefined {
+  if (more) return texts.task.firstChildren(MOST_CHILDREN);
+  if (!task.finished_at) return undefined;
+  return texts.task.inAll(span((Date.parse(task.finished_at) - Date.parse(task.created_at)) / 1000));
 }

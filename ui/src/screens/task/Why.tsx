@@ -4,6 +4,7 @@ import { call } from "@/api/client";
 import { every } from "@/api/queries";
 import { sentence } from "@/parts/States";
 import { Time } from "@/parts/Time";
+import { texts } from "@/texts";
 import css from "./Why.module.css";
 
 /** Why a task that waits is waiting. */
@@ -15,7 +16,7 @@ export function Why({ id }: { id: string }) {
   });
   if (!why.data) return null;
   return (
-    <section className={css.why} aria-label="Why is it waiting?">
+    <section className={css.why} aria-label={texts.task.whyIsItWaiting}>
       <CircleHelp size={18} aria-hidden="true" />
       <ul>
         {why.data.reasons.map((reason) => (

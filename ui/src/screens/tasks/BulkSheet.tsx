@@ -7,8 +7,10 @@ import { Field } from "@/parts/Field";
 import { Form } from "@/parts/Form";
 import { Sheet } from "@/parts/Sheet";
 import { Loading } from "@/parts/States";
+import { TextWith } from "@/parts/TextWith";
 import type { TaskSearch } from "@/search";
 import { writeSearch } from "@/search";
+import { texts } from "@/texts";
 import { narrowingOf, statusesOf } from "./data";
 import css from "./SelectionBar.module.css";
 
@@ -16,7 +18,11 @@ import css from "./SelectionBar.module.css";
 export type Chosen = { ids: string[] } | { search: TaskSearch };
 export type Act = Exclude<BulkAct, "discard">;
 
-const WORDS: Record<Act, string> = { retry: "Retry", cancel: "Cancel", reschedule: "Run now" };
+const WORDS: Record<Act, string> = {
+  retry: texts.common.retry,
+  cancel: texts.common.cancel,
+  reschedule: texts.common.runNow,
+};
 const TYPED_ABOVE = 100;
 
 interface Props {
@@ -52,11 +58,15 @@ export function BulkSheet({ act, chosen, onClose, onBegun }: Props) {
   const mustType = act === "cancel" && total > TYPED_ABOVE;
   return (
     <Sheet
-      title={`${WORDS[act]} ${preview.data ? total.toLocaleString("en") : "…"} task${total === 1 ? "" : "s"}?`}
+      title={texts.tasks.actTotalTaskValue(
+        WORDS[act],
+        preview.data ? total.toLocaleString("en") : "…",
+        total === 1 ? "" : "s",
+      )}
       onClose={onClose}
       footer={
         <>
-          <Button onClick={onClose}>Close</Button>
+          <Button onClick={onClose}>{texts.common.close}</Button>
           <Button
             type="submit"
             form="bulk"
@@ -71,7 +81,8 @@ export function BulkSheet({ act, chosen, onClose, onBegun }: Props) {
     >
       <Form
         id="bulk"
-        error={go.error ?? preview.error}
+        error={go.error}
+        previewError={preview.error}
         fields={["rate", "reason"]}
         onSubmit={() => total > 0 && go.mutate()}
       >
@@ -81,10 +92,14 @@ export function BulkSheet({ act, chosen, onClose, onBegun }: Props) {
             {preview.data && (
               <div>
                 <p>
-                  {"ids" in chosen ? "The tasks that you selected" : <SearchWords search={chosen.search} act={act} />}.
-                  What comes or changes from now on is not among them; what has moved on is left alone.
+                  {"ids" in chosen ? (
+                    texts.tasks.theTasksThatYouSelected
+                  ) : (
+                    <SearchWords search={chosen.search} act={act} />
+                  )}
+                  {texts.tasks.laterNotIncluded}
                 </p>
-                <ul className={css.samples} aria-label="Some of them">
+                <ul className={css.samples} aria-label={texts.tasks.sample}>
                   {(preview.data.sample ?? []).slice(0, 5).map((id) => (
                     <li key={id}>
                       <code>{id}</code>
@@ -93,7 +108,7 @@ export function BulkSheet({ act, chosen, onClose, onBegun }: Props) {
                 </ul>
               </div>
             )}
-            <Field label="At most per second" hint="Empty for no limit" problem={at("rate")}>
+            <Field label={texts.tasks.atMostPerSecond} hint={texts.tasks.emptyForNoLimit} problem={at("rate")}>
               {(props) => (
                 <input
                   {...props}
@@ -105,13 +120,13 @@ export function BulkSheet({ act, chosen, onClose, onBegun }: Props) {
                 />
               )}
             </Field>
-            <Field label="Reason" hint="For the audit log" problem={at("reason")}>
+            <Field label={texts.common.reason} hint={texts.common.forTheAuditLog} problem={at("reason")}>
               {(props) => (
                 <input {...props} value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
               )}
             </Field>
             {mustType && (
-              <Field label={`Type ${total} to confirm`}>
+              <Field label={texts.tasks.typeTotalToConfirm(total)}>
                 {(props) => (
                   <input
                     {...props}
@@ -132,20 +147,22 @@ export function BulkSheet({ act, chosen, onClose, onBegun }: Props) {
 function SearchWords({ search, act }: { search: TaskSearch; act: Act }) {
   const text = writeSearch(search);
   const whole = {
-    retry: "that failed, were cancelled or skipped",
-    cancel: "that have not ended",
-    reschedule: "that wait",
+    retry: texts.tasks.thatFailedWereCancelledOr,
+    cancel: texts.tasks.thatHaveNotEnded,
+    reschedule: texts.tasks.thatWait,
   };
   return (
-    <>
-      All tasks {search.status ? "" : `${whole[act]} `}
-      {text && (
-        <>
-          matching <code>{text}</code>
-        </>
-      )}
-    </>
+    <TextWith
+      text={texts.tasks.allTasksMatching(search.status ? "" : whole[act], text !== "")}
+      values={{ terms: <code>{text}</code> }}
+    />
   );
+}
+
+/** What narrows a bulk operation: the terms are its expression. */
+function taskFilterOf(search: TaskSearch) {
+  const { filter, ...narrowing } = narrowingOf(search);
+  return { ...narrowing, expression: filter };
 }
 
 /** What to ask the server for. A retry that names no status would mean dead letters only. */
@@ -154,7 +171,7 @@ export function requestFor(act: Act, chosen: Chosen): BulkRequest {
   if ("ids" in chosen) return { ...how, ids: chosen.ids };
   const status = statusesOf(chosen.search) ?? (act === "retry" ? ["FAILED", "CANCELLED", "SKIPPED"] : undefined);
   const narrowing = Object.fromEntries(
-    Object.entries({ ...narrowingOf(chosen.search), status }).filter(([, value]) => value !== undefined),
+    Object.entries({ ...taskFilterOf(chosen.search), status }).filter(([, value]) => value !== undefined),
   );
   return Object.keys(narrowing).length > 0 ? { ...how, filter: narrowing } : { ...how, all: true };
 }

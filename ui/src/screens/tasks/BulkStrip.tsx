@@ -4,6 +4,7 @@ import { X } from "lucide-react";
 import { useEffect } from "react";
 import { call } from "@/api/client";
 import { IconButton } from "@/parts/Button";
+import { texts } from "@/texts";
 import css from "./SelectionBar.module.css";
 
 /** How an operation goes that was asked for here. */
@@ -23,14 +24,14 @@ export function BulkStrip({ id, onClose }: { id: string; onClose: () => void }) 
   return (
     <div className={css.bar} role="status">
       <span>
-        Bulk {bulk.act}: {bulk.done.toLocaleString("en")} of {bulk.total.toLocaleString("en")} done
-        {passed > 0 && `, ${passed.toLocaleString("en")} had moved on`}
+        {texts.tasks.bulkDone(bulk.act, bulk.done, bulk.total)}
+        {passed > 0 && texts.tasks.passedSkipped(passed.toLocaleString("en"))}
         {isOver ? "." : " …"}
       </span>
       <Link to="/bulk/$id" params={{ id }}>
-        Details
+        {texts.tasks.details}
       </Link>
-      <IconButton icon={X} label="Hide" onClick={onClose} />
+      <IconButton icon={X} label={texts.tasks.hide} onClick={onClose} />
     </div>
   );
 }

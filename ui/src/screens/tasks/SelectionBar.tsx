@@ -3,6 +3,7 @@ import { useCallback, useState } from "react";
 import type { BulkBody, TaskBody } from "@/api/types";
 import { Button, IconButton } from "@/parts/Button";
 import { useShortcut } from "@/shell/shortcuts";
+import { texts } from "@/texts";
 import { type Act, BulkSheet, type Chosen } from "./BulkSheet";
 import css from "./SelectionBar.module.css";
 
@@ -36,7 +37,7 @@ export function SelectionBar({ tasks, chosen, matching, onAll, onNone, onBegun }
         disabled={found?.length === 0}
         onClick={() => setAct(which)}
       >
-        {word} {found ? found.length || "" : "all"}
+        {word} {found ? found.length || "" : texts.tasks.all}
       </Button>
     );
   };
@@ -50,17 +51,23 @@ export function SelectionBar({ tasks, chosen, matching, onAll, onNone, onBegun }
   );
   const found = act && fitting(act);
   return (
-    <div className={css.bar} role="toolbar" aria-label="Selected tasks">
-      <strong>{tasks ? `${tasks.length.toLocaleString("en")} selected` : `All ${matching} that match`}</strong>
-      {button("retry", "Retry", RotateCcw)}
-      {button("reschedule", "Run now", FastForward)}
-      {button("cancel", "Cancel", Ban)}
+    <div className={css.bar} role="toolbar" aria-label={texts.tasks.selectedTasks}>
+      <strong>
+        {tasks
+          ? texts.tasks.tasksSelected(tasks.length.toLocaleString("en"))
+          : texts.tasks.allMatchingThatMatch(matching)}
+      </strong>
+      {button("retry", texts.common.retry, RotateCcw)}
+      {button("reschedule", texts.common.runNow, FastForward)}
+      {button("cancel", texts.common.cancel, Ban)}
       {tasks && (
         <Button tone="quiet" onClick={onAll}>
-          Select all {matching} {tasks && matching.endsWith("loaded") ? "" : "that match"}
+          {matching.endsWith(texts.tasks.loadedWord)
+            ? texts.tasks.selectAll(matching)
+            : texts.tasks.selectAllThatMatch(matching)}
         </Button>
       )}
-      <IconButton icon={X} label="Select nothing" onClick={onNone} />
+      <IconButton icon={X} label={texts.tasks.clearSelection} onClick={onNone} />
       {act && (found === null || found.length > 0) && (
         <BulkSheet
           act={act}

@@ -2,15 +2,20 @@ import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { call } from "@/api/client";
-import type { TaskRequest } from "@/api/types";
+import { encode } from "@/api/numbers";
+import type { TaskBody, TaskRequest } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
 import { Form } from "@/parts/Form";
 import { rawJson } from "@/parts/json";
 import { Sheet } from "@/parts/Sheet";
+import { Suggest } from "@/parts/Suggest";
 import { saySubmitted } from "@/parts/submitted";
+import { texts } from "@/texts";
 import css from "./SubmitSheet.module.css";
 import { useTypes } from "./types";
+
+const REDACTED = "[redacted]";
 
 type Option = Exclude<keyof TaskRequest, "name" | "payload" | "queue" | "delay" | "idempotencyKey">;
 
@@ -23,35 +28,35 @@ interface OptionField {
 
 /** The fields that few tasks need. A new field of a task request has to be listed here, or this does not compile. */
 const OPTIONS: Record<Option, OptionField> = {
-  run_at: { label: "Run at", hint: "A time such as 2030-01-02T03:04:05Z, in place of a delay" },
-  priority: { label: "Priority", hint: "From -100 to 100, or critical, high, normal, low" },
+  run_at: { label: texts.tasks.runAt, hint: texts.tasks.aTimeSuchAs2030 },
+  priority: { label: texts.tasks.priority, hint: texts.tasks.from100To100Or },
   retries: {
-    label: "Retries",
-    hint: "How often to try again after a failure",
+    label: texts.tasks.retries,
+    hint: texts.tasks.howOftenToTryAgain,
     read: (text) => rawJson(text, "retries"),
   },
   backoff: {
-    label: "Backoff",
-    hint: 'Seconds before the first retry, or JSON such as {"base": 2, "factor": 2}',
+    label: texts.tasks.backoff,
+    hint: texts.tasks.secondsBeforeTheFirstRetry,
     read: (text) => rawJson(text, "backoff"),
   },
-  timeout: { label: "Timeout", hint: "Stop an attempt that takes longer: seconds, or a text such as 1h30m" },
-  expires: { label: "Expires", hint: "Cancel it if it has not started so long after it was due: 10m, for example" },
+  timeout: { label: texts.tasks.timeout, hint: texts.tasks.stopAnAttemptThatTakes },
+  expires: { label: texts.tasks.expires, hint: texts.tasks.cancelItIfItHas },
   tags: {
-    label: "Tags",
-    hint: "Words to find it by, separated by commas",
+    label: texts.common.tags,
+    hint: texts.tasks.separatedByCommas,
     read: (text) => text.split(",").map((tag) => tag.trim()),
   },
-  idempotency_key: { label: "Idempotency key", hint: "Submitted twice under one key, a task is stored once" },
+  idempotency_key: { label: texts.common.idempotencyKey, hint: texts.tasks.submissionsWithTheSameKey },
   collapse: {
-    label: "Collapse",
-    hint: 'Let an earlier task stand for it, as JSON such as {"debounce": "5s", "key": "invoice 7"}',
+    label: texts.tasks.collapse,
+    hint: texts.tasks.mergeWithAnEarlierTask,
     read: (text) => rawJson(text, "collapse"),
   },
-  limit_key: { label: "Limit key", hint: "Whose limit it counts to, where a limit has keys" },
+  limit_key: { label: texts.tasks.limitKey, hint: texts.tasks.theKeyForLimitsThat },
   notify: {
-    label: "Notify",
-    hint: 'Whom to tell when it ends, as JSON such as [{"email": "ada@example.org"}]',
+    label: texts.tasks.notify,
+    hint: texts.tasks.whoIsNotifiedWhenIt,
     read: (text) => rawJson(text, "notify"),
   },
 };
@@ -62,15 +67,27 @@ function optionsOf(written: Partial<Record<Option, string>>): Partial<TaskReques
   return Object.fromEntries(given.map((name) => [name, (OPTIONS[name].read ?? String)(written[name] ?? "")]));
 }
 
-/** A form to submit one task. */
-export function SubmitSheet({ onClose }: { onClose: () => void }) {
+/** The options of a task as the form shows them. */
+function writtenOptions(task: TaskBody | undefined): Partial<Record<Option, string>> {
+  if (!task) return {};
+  return {
+    retries: String(task.retries),
+    ...(task.priority ? { priority: String(task.priority) } : {}),
+    ...(task.timeout === null ? {} : { timeout: String(task.timeout) }),
+    ...(task.tags.length ? { tags: task.tags.join(", ") } : {}),
+    ...(task.limit_key === null ? {} : { limit_key: task.limit_key }),
+  };
+}
+
+/** A form to submit one task; with `like`, filled in with what another one was given. */
+export function SubmitSheet({ like, onClose }: { like?: TaskBody; onClose: () => void }) {
   const navigate = useNavigate();
   const types = useTypes();
-  const [name, setName] = useState("");
-  const [payload, setPayload] = useState("{}");
-  const [queue, setQueue] = useState("");
+  const [name, setName] = useState(like?.name ?? "");
+  const [payload, setPayload] = useState(like ? encode(like.payload ?? null, 2) : "{}");
+  const [queue, setQueue] = useState(like?.queue ?? "");
   const [delay, setDelay] = useState("");
-  const [options, setOptions] = useState<Partial<Record<Option, string>>>({});
+  const [options, setOptions] = useState<Partial<Record<Option, string>>>(() => writtenOptions(like));
   const submit = useMutation({
     mutationFn: async () =>
       call("POST /api/v1/tasks", {
@@ -89,7 +106,7 @@ export function SubmitSheet({ onClose }: { onClose: () => void }) {
     },
   });
   return (
-    <Sheet title="Submit a task" onClose={onClose}>
+    <Sheet title={like ? texts.tasks.runNameAgain(like.name) : texts.tasks.submitATask} onClose={onClose}>
       <Form
         error={submit.error}
         fields={["name", "payload", "queue", "delay", ...OPTION_NAMES]}
@@ -97,23 +114,18 @@ export function SubmitSheet({ onClose }: { onClose: () => void }) {
       >
         {(at) => (
           <>
-            <Field label="Name" problem={at("name")} hint="The type of the task; workers list the types they can run">
-              {(props) => (
-                <input
-                  {...props}
-                  list="types"
-                  required
-                  value={name}
-                  onChange={(event) => setName(event.target.value)}
-                />
-              )}
+            <Field label={texts.common.name} problem={at("name")} hint={texts.tasks.theTypeOfTheTask}>
+              {(props) => <Suggest {...props} required value={name} suggestions={types} onChange={setName} />}
             </Field>
-            <datalist id="types">
-              {types.map((type) => (
-                <option key={type} value={type} />
-              ))}
-            </datalist>
-            <Field label="Payload" problem={at("payload")} hint="JSON, handed to the task as its arguments">
+            <Field
+              label={texts.common.payload}
+              problem={at("payload")}
+              hint={
+                like && payload.includes(REDACTED)
+                  ? texts.tasks.replaceRedactedTheValuesWere(REDACTED)
+                  : texts.tasks.jsonPassedToTheTask
+              }
+            >
               {(props) => (
                 <textarea
                   {...props}
@@ -124,14 +136,14 @@ export function SubmitSheet({ onClose }: { onClose: () => void }) {
                 />
               )}
             </Field>
-            <Field label="Queue" problem={at("queue")} hint="Empty for the usual queue of its type">
+            <Field label={texts.common.queue} problem={at("queue")} hint={texts.tasks.emptyForTheDefaultQueue}>
               {(props) => <input {...props} value={queue} onChange={(event) => setQueue(event.target.value)} />}
             </Field>
-            <Field label="Delay" problem={at("delay")} hint="Seconds, or a text such as 1h30m; empty for now">
+            <Field label={texts.tasks.delay} problem={at("delay")} hint={texts.tasks.secondsOrATextSuch}>
               {(props) => <input {...props} value={delay} onChange={(event) => setDelay(event.target.value)} />}
             </Field>
             <details open={OPTION_NAMES.some((option) => at(option) !== null) || undefined}>
-              <summary>More options</summary>
+              <summary>{texts.tasks.moreOptions}</summary>
               <div className={css.options}>
                 {OPTION_NAMES.map((option) => (
                   <Field key={option} label={OPTIONS[option].label} problem={at(option)} hint={OPTIONS[option].hint}>
@@ -147,7 +159,7 @@ export function SubmitSheet({ onClose }: { onClose: () => void }) {
               </div>
             </details>
             <Button type="submit" tone="primary" busy={submit.isPending}>
-              Submit
+              {texts.tasks.submit}
             </Button>
           </>
         )}

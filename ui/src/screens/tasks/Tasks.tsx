@@ -1,53 +1,73 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { ArrowUp, Plus, X } from "lucide-react";
-import { useCallback, useState } from "react";
+import { ArrowUp, Plus } from "lucide-react";
+import { lazy, Suspense, useCallback, useMemo, useState } from "react";
 import { useMay } from "@/api/me";
 import type { TaskBody } from "@/api/types";
 import { attemptWords } from "@/parts/attempts";
 import { Button } from "@/parts/Button";
+import { Columns } from "@/parts/Columns";
+import { Filters } from "@/parts/Filters";
+import { useRemembered } from "@/parts/neighbours";
 import { ScreenHead } from "@/parts/Panel";
 import { type Column, Rows } from "@/parts/Rows";
+import { SavedViews } from "@/parts/SavedViews";
 import { Empty, Loading, Unloaded } from "@/parts/States";
-import { Status, statusWord } from "@/parts/Status";
+import { Status, shownStatus, statusWord } from "@/parts/Status";
 import { Tabs } from "@/parts/Tabs";
 import { Tags } from "@/parts/Tags";
 import { Time, Took } from "@/parts/Time";
-import { isRelative, type TaskSearch, WORDS } from "@/search";
+import { TimeRange } from "@/parts/TimeRange";
+import { isRelative, parseSearch, type TaskSearch, writeSearch } from "@/search";
+import { texts } from "@/texts";
 import { BulkStrip } from "./BulkStrip";
 import { useCounts, useTasks } from "./data";
+import { Export } from "./Export";
 import { FirstTask } from "./FirstTask";
 import { SelectionBar } from "./SelectionBar";
-import { SubmitSheet } from "./SubmitSheet";
 import { useSelection } from "./selection";
 import css from "./Tasks.module.css";
-import { TimeRange } from "./TimeRange";
-import { Views } from "./Views";
+
+const SubmitSheet = lazy(() => import("./SubmitSheet").then((found) => ({ default: found.SubmitSheet })));
 
 const STATUSES = ["", "pending", "queued", "processing", "completed", "failed", "cancelled", "skipped"];
 
 const COLUMNS: Column<TaskBody>[] = [
-  { name: "Status", width: "118px", cell: (task) => <Status of={task.status} small /> },
+  { name: texts.common.status, width: "118px", cell: (task) => <Status of={shownStatus(task)} small /> },
   {
-    name: "Name",
+    name: texts.common.name,
     width: "minmax(140px, 3fr)",
     cell: (task) => (
-      <Link to="/tasks/$id" params={{ id: task.id }} className={css.name ?? ""}>
-        {task.name}
-      </Link>
+      <>
+        <Link to="/tasks/$id" params={{ id: task.id }} className={css.name ?? ""}>
+          {task.name}
+        </Link>
+        <span className={css.under}>{task.error ? <ErrorLine task={task} /> : task.queue}</span>
+      </>
     ),
   },
-  { name: "Error", width: "minmax(0, 5fr)", wide: true, cell: (task) => <ErrorLine task={task} /> },
-  { name: "Queue", width: "minmax(70px, 2fr)", wide: true, cell: (task) => task.queue },
-  { name: "Tags", width: "minmax(0, 2fr)", wide: true, cell: (task) => <Tags of={task.tags} /> },
-  { name: "Attempt", width: "64px", wide: true, end: true, cell: (task) => attemptWords(task.attempt, task.retries) },
+  { name: texts.common.queue, width: "minmax(70px, 1.4fr)", wide: true, cell: (task) => task.queue },
+  { name: texts.common.tags, width: "minmax(0, 1.4fr)", wide: true, cell: (task) => <Tags of={task.tags} /> },
+  { name: texts.tasks.error, width: "minmax(0, 6fr)", wide: true, cell: (task) => <ErrorLine task={task} /> },
   {
-    name: "Duration",
+    name: texts.common.attempt,
+    width: "64px",
+    wide: true,
+    end: true,
+    cell: (task) => attemptWords(task.attempt, task.retries),
+  },
+  {
+    name: texts.common.duration,
     width: "86px",
     wide: true,
     end: true,
     cell: (task) => <Took from={task.started_at} to={task.finished_at} />,
   },
-  { name: "Created", width: "110px", end: true, cell: (task) => <Time at={task.created_at} as="relative" /> },
+  {
+    name: texts.common.created,
+    width: "110px",
+    end: true,
+    cell: (task) => <Time at={task.created_at} as="relative" />,
+  },
 ];
 
 export function Tasks() {
@@ -55,6 +75,10 @@ export function Tasks() {
   const navigate = useNavigate();
   const { pages, items, fresh, refresh } = useTasks(search);
   const counts = useCounts(search);
+  useRemembered(
+    "/tasks",
+    useMemo(() => items.map((task) => task.id), [items]),
+  );
   const [isSubmitting, setSubmitting] = useState(false);
   const [begun, setBegun] = useState<string | null>(null);
   const open = useCallback(
@@ -74,33 +98,41 @@ export function Tasks() {
   }, [pages]);
   const tabs = STATUSES.map((status) => ({
     id: status,
-    label: status ? statusWord(status.toUpperCase()) : "All",
+    label: status ? statusWord(status.toUpperCase()) : texts.common.all,
     count: status ? counts[status] : undefined,
   }));
   return (
     <div className={css.screen}>
-      <ScreenHead title="Tasks">
+      <ScreenHead title={texts.common.tasks}>
         {fresh > 0 && (
-          <Button icon={ArrowUp} tone="primary" onClick={() => void refresh()}>
-            {fresh >= 100 ? "100+" : fresh} new
+          <Button icon={ArrowUp} tone="quiet" className={css.fresh} onClick={() => void refresh()}>
+            {texts.tasks.fresh(fresh >= 100 ? "100+" : String(fresh))}
           </Button>
         )}
         <TimeRange
-          value={search.since}
-          onChange={(since) => {
-            const { since: _since, ...rest } = search;
-            void navigate({ to: "/tasks", search: since ? { ...rest, since } : rest });
+          of={search}
+          onChange={(times) => {
+            const { since: _since, filter: _filter, ...rest } = search;
+            void navigate({ to: "/tasks", search: { ...rest, ...times } });
           }}
         />
-        <Views search={search} />
+        <SavedViews
+          page="tasks"
+          filter={writeSearch(search)}
+          label={texts.common.tasks}
+          columns={COLUMNS}
+          onOpen={(text) => void navigate({ to: "/tasks", search: parseSearch(text).search })}
+        />
+        <Export search={search} />
+        <Columns label={texts.common.tasks} columns={COLUMNS} />
         {maySubmit && (
-          <Button icon={Plus} onClick={() => setSubmitting(true)}>
-            Submit
+          <Button icon={Plus} tone="primary" onClick={() => setSubmitting(true)}>
+            {texts.tasks.submit}
           </Button>
         )}
       </ScreenHead>
       <Tabs
-        label="Status"
+        label={texts.common.status}
         tabs={tabs}
         current={search.status ?? ""}
         onChange={(status) => {
@@ -108,14 +140,14 @@ export function Tasks() {
           void navigate({ to: "/tasks", search: narrowed(search, status) });
         }}
       />
-      <Filters search={search} />
+      <Filters to="/tasks" search={search} />
       {mayAct && (selected.size > 0 || isAll) && (
         <SelectionBar
           tasks={isAll ? null : items.filter((task) => selected.has(task.id))}
           chosen={{ search }}
           matching={
             isRelative(search)
-              ? `${items.length.toLocaleString("en")} loaded`
+              ? `${items.length.toLocaleString("en")} ${texts.tasks.loadedWord}`
               : search.status
                 ? (counts[search.status] ?? "")
                 : ""
@@ -134,19 +166,18 @@ export function Tasks() {
           <Unloaded of={pages} rows={12} />
         ) : items.length === 0 ? (
           Object.keys(search).length > 0 ? (
-            <Empty title="No tasks match">
-              <Link to="/tasks">All tasks</Link>
-            </Empty>
+            <NoMatch isPartial={pages.hasNextPage} isBusy={pages.isFetchingNextPage} onMore={onEnd} />
           ) : (
             <FirstTask />
           )
         ) : (
           <Rows
-            label="Tasks"
+            label={texts.common.tasks}
             items={items}
             columns={COLUMNS}
             keyOf={(task) => task.id}
             onOpen={open}
+            isTall
             current={current}
             onCurrent={setCurrent}
             {...(mayAct ? { selected: isAll ? ALL : selected, onSelect: select } : {})}
@@ -155,36 +186,36 @@ export function Tasks() {
           />
         )}
       </div>
-      {isSubmitting && <SubmitSheet onClose={() => setSubmitting(false)} />}
+      {isSubmitting && (
+        <Suspense>
+          <SubmitSheet onClose={() => setSubmitting(false)} />
+        </Suspense>
+      )}
     </div>
+  );
+}
+
+/** Nothing was found: so far, or at all. */
+function NoMatch({ isPartial, isBusy, onMore }: { isPartial: boolean; isBusy: boolean; onMore: () => void }) {
+  if (!isPartial) {
+    return (
+      <Empty title={texts.tasks.noTasksMatch}>
+        <Link to="/tasks">{texts.tasks.allTasks}</Link>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title={texts.tasks.noMatchesSoFar}>
+      <p>{texts.tasks.theNewestTasksWereSearched}</p>
+      <Button onClick={onMore} busy={isBusy}>
+        {texts.tasks.searchFurther}
+      </Button>
+    </Empty>
   );
 }
 
 /** A set with everything in it: all that match. */
 const ALL = { has: () => true } as unknown as ReadonlySet<string>;
-
-/** What the list is narrowed by besides the status, each with a way out. */
-function Filters({ search }: { search: TaskSearch }) {
-  const words = WORDS.filter((word) => word !== "status" && search[word]);
-  if (words.length === 0) return null;
-  return (
-    <ul className={css.filters} aria-label="Narrowed by">
-      {words.map((word) => {
-        const { [word]: value, ...rest } = search;
-        return (
-          <li key={word}>
-            <span>
-              {word}: <strong>{value}</strong>
-            </span>
-            <Link to="/tasks" search={rest} aria-label={`No longer by ${word}`} title="Remove">
-              <X size={13} aria-hidden="true" />
-            </Link>
-          </li>
-        );
-      })}
-    </ul>
-  );
-}
 
 function narrowed(search: TaskSearch, status: string): TaskSearch {
   const { status: _status, ...rest } = search;

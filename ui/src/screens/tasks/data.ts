@@ -20,10 +20,11 @@ export function narrowingOf(search: TaskSearch, now = Date.now()) {
     idempotency_key: search.key,
     worker: search.worker,
     job: search.job,
+    filter: search.filter,
   };
 }
 
-function sinceOf(text: string, now: number): string {
+export function sinceOf(text: string, now: number): string {
   const span = spanOf(text);
   return span === null ? text : new Date(now - span).toISOString(); // what is no span the server refuses, in words
 }

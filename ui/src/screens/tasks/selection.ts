@@ -3,6 +3,7 @@ import type { TaskBody } from "@/api/types";
 import { copy } from "@/parts/Copy";
 import { say } from "@/parts/toasts";
 import { useShortcut } from "@/shell/shortcuts";
+import { texts } from "@/texts";
 
 /** The row that is current, the rows that are selected, and the keys for both. */
 export function useSelection(items: TaskBody[], open: (task: TaskBody) => void, canTakeAll: boolean) {
@@ -60,7 +61,7 @@ export function useSelection(items: TaskBody[], open: (task: TaskBody) => void, 
   useShortcut(
     "copyId",
     useCallback(() => {
-      if (here) void copy(here.id).then((isDone) => isDone && say("Copied the id"));
+      if (here) void copy(here.id).then((isDone) => isDone && say(texts.tasks.copiedTheId));
     }, [here]),
   );
   return { current, setCurrent, selected, select, isAll, takeAll, none };

@@ -7,8 +7,10 @@ import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
 import { Form } from "@/parts/Form";
 import { rawJson } from "@/parts/json";
+import { Select } from "@/parts/Select";
 import { Sheet } from "@/parts/Sheet";
 import { saySubmitted } from "@/parts/submitted";
+import { texts } from "@/texts";
 import { type FormField, fieldsOf, nameOf, payloadOf, written } from "./form";
 import css from "./Types.module.css";
 
@@ -16,12 +18,12 @@ import css from "./Types.module.css";
 export function RunSheet({ type, onClose }: { type: TypeBody; onClose: () => void }) {
   const navigate = useNavigate();
   const fields = fieldsOf(type.payload_schema);
-  const [texts, setTexts] = useState<Record<string, string>>({});
+  const [entries, setEntries] = useState<Record<string, string>>({});
   const [json, setJson] = useState<string | null>(fields.length > 0 ? null : "{}");
   const [queue, setQueue] = useState(type.defaults.queue ? "" : (type.queues[0] ?? ""));
   const run = useMutation({
     mutationFn: async () => {
-      const payload = rawJson(json ?? payloadOf(fields, texts), "payload");
+      const payload = rawJson(json ?? payloadOf(fields, entries), "payload");
       return call("POST /api/v1/tasks", { body: { name: type.name, payload, ...(queue ? { queue } : {}) } });
     },
     onSuccess: (stored) => {
@@ -32,7 +34,7 @@ export function RunSheet({ type, onClose }: { type: TypeBody; onClose: () => voi
   });
   const shown = [...(json === null ? fields.map(nameOf) : ["payload"]), "queue"];
   return (
-    <Sheet title={`Run ${type.name}`} onClose={onClose}>
+    <Sheet title={texts.types.runName(type.name)} onClose={onClose}>
       <Form error={run.error} fields={shown} onSubmit={() => run.mutate()}>
         {(at) => (
           <>
@@ -40,22 +42,22 @@ export function RunSheet({ type, onClose }: { type: TypeBody; onClose: () => voi
               fields.map((field) => (
                 <Field
                   key={field.name}
-                  label={field.name + (field.isRequired ? "" : " (optional)")}
+                  label={field.name + (field.isRequired ? "" : texts.types.optional)}
                   hint={field.hint || undefined}
                   problem={at(nameOf(field))}
                 >
                   {(props) => (
                     <Input
                       field={field}
-                      value={texts[field.name] ?? field.first}
-                      onChange={(text) => setTexts({ ...texts, [field.name]: text })}
+                      value={entries[field.name] ?? field.first}
+                      onChange={(text) => setEntries({ ...entries, [field.name]: text })}
                       props={props}
                     />
                   )}
                 </Field>
               ))
             ) : (
-              <Field label="Payload" hint="JSON" problem={at("payload")}>
+              <Field label={texts.common.payload} hint={texts.common.json} problem={at("payload")}>
                 {(props) => (
                   <textarea
                     {...props}
@@ -67,22 +69,22 @@ export function RunSheet({ type, onClose }: { type: TypeBody; onClose: () => voi
                 )}
               </Field>
             )}
-            <Field label="Queue" problem={at("queue")} hint="Empty for the usual queue of its type">
+            <Field label={texts.common.queue} problem={at("queue")} hint={texts.types.emptyForTheDefaultQueue}>
               {(props) => <input {...props} value={queue} onChange={(event) => setQueue(event.target.value)} />}
             </Field>
             <div className={css.foot}>
               {fields.length > 0 && json === null && (
-                <Button tone="quiet" onClick={() => setJson(written(fields, texts))}>
-                  Edit as JSON
+                <Button tone="quiet" onClick={() => setJson(written(fields, entries))}>
+                  {texts.types.editAsJson}
                 </Button>
               )}
               {fields.length > 0 && json !== null && (
                 <Button tone="quiet" onClick={() => setJson(null)}>
-                  Back to the form
+                  {texts.types.backToTheForm}
                 </Button>
               )}
               <Button type="submit" tone="primary" busy={run.isPending}>
-                Run
+                {texts.common.run}
               </Button>
             </div>
           </>
@@ -103,14 +105,12 @@ function Input({ field, value, onChange, props }: InputProps) {
   if (field.kind === "choice" || field.kind === "boolean") {
     const choices = field.kind === "boolean" ? ["true", "false"] : field.choices;
     return (
-      <select {...props} value={value} onChange={(event) => onChange(event.target.value)}>
-        <option value="" />
-        {choices.map((choice) => (
-          <option key={choice} value={choice}>
-            {labelOf(choice)}
-          </option>
-        ))}
-      </select>
+      <Select
+        {...props}
+        value={value}
+        choices={["", ...choices].map((choice) => ({ value: choice, label: labelOf(choice) }))}
+        onChange={onChange}
+      />
     );
   }
   if (field.kind === "json") {

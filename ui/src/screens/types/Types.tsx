@@ -7,9 +7,12 @@ import { useMay, useMe } from "@/api/me";
 import { isAmong } from "@/api/patterns";
 import { every } from "@/api/queries";
 import type { TypeBody } from "@/api/types";
+import { type Usual, useUsual } from "@/api/usual";
 import { Button } from "@/parts/Button";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Empty, Unloaded } from "@/parts/States";
+import { span } from "@/parts/time";
+import { texts } from "@/texts";
 import { RunSheet } from "./RunSheet";
 import css from "./Types.module.css";
 
@@ -23,14 +26,15 @@ export function Types() {
     queryFn: ({ signal }) => call("GET /api/v1/types", { signal }),
     refetchInterval: every(10_000),
   });
+  const usual = useUsual(types.data?.items.map((type) => type.name) ?? []);
   return (
     <>
-      <ScreenHead title="Task types" />
+      <ScreenHead title={texts.common.taskTypes} />
       {types.data === undefined ? (
         <Unloaded of={types} />
       ) : types.data.items.length === 0 ? (
-        <Empty title="No worker is running">
-          <p>Workers publish what they can run when they start.</p>
+        <Empty title={texts.types.noWorkerIsRunning}>
+          <p>{texts.types.workersPublishWhatTheyCan}</p>
         </Empty>
       ) : (
         <ul className={css.types}>
@@ -38,7 +42,7 @@ export function Types() {
             <li key={type.name}>
               <Panel
                 title={
-                  <Link to="/tasks" search={{ name: type.name }}>
+                  <Link to="/types/$name" params={{ name: type.name }}>
                     {type.name}
                   </Link>
                 }
@@ -46,17 +50,19 @@ export function Types() {
                   maySubmit &&
                   isAmong(type.name, me?.names ?? []) && (
                     <Button icon={Play} onClick={() => setRunning(type)}>
-                      Run
+                      {texts.common.run}
                     </Button>
                   )
                 }
               >
                 <p className={css.doc} title={type.doc}>
-                  {type.doc.split(/\n\s*\n/)[0] || "No description."}
+                  {type.doc.split(/\n\s*\n/)[0] || texts.types.noDescription}
                 </p>
                 <p className={css.line}>
-                  {type.workers} worker{type.workers === 1 ? "" : "s"}
-                  {type.queues.length > 0 && `, of the queues ${type.queues.join(", ")}`}
+                  {usual.has(type.name) ? usualWords(usual.get(type.name)) : texts.types.notRunEnoughToSay}
+                </p>
+                <p className={css.line} title={type.queues.join(", ") || undefined}>
+                  {texts.types.servedBy(type.workers, type.queues.length)}
                 </p>
               </Panel>
             </li>
@@ -66,4 +72,9 @@ export function Types() {
       {running && <RunSheet type={running} onClose={() => setRunning(null)} />}
     </>
   );
+}
+
+function usualWords(usual: Usual | undefined): string {
+  if (!usual) return "";
+  return texts.types.usual(span(usual.p50), span(usual.p95), usual.runs);
 }

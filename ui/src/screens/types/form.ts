@@ -1,4 +1,5 @@
 import { invalid } from "@/api/problem";
+import { texts } from "@/texts";
 
 /** A form from a JSON Schema: the fields that can be drawn, and the payload that their texts make. */
 
@@ -97,15 +98,15 @@ function jsonOf(field: FormField, text: string): string {
 }
 
 function faultOf(field: FormField, text: string): string | null {
-  if (isEmpty(field, text)) return field.isRequired ? "is required" : null;
+  if (isEmpty(field, text)) return field.isRequired ? texts.types.isRequired : null;
   if (field.kind === "text" || field.kind === "choice" || field.kind === "boolean") return null;
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    if (field.kind === "json") return `is not JSON: ${error instanceof Error ? error.message : error}`;
+    if (field.kind === "json") return texts.parts.isNotJson(error instanceof Error ? error.message : String(error));
   }
   if (field.kind === "json") return null;
-  if (typeof value !== "number") return "must be a number, such as 3 or 0.5";
-  return field.kind === "integer" && !Number.isInteger(value) ? "must be a whole number" : null;
+  if (typeof value !== "number") return texts.types.mustBeANumberSuch;
+  return field.kind === "integer" && !Number.isInteger(value) ? texts.types.mustBeAWholeNumber : null;
 }

@@ -1,19 +1,21 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { LogOut } from "lucide-react";
 import { call } from "@/api/client";
-import { useMay } from "@/api/me";
-import { Problem } from "@/api/problem";
 import { every, ofTypes, useRefreshOn } from "@/api/queries";
 import type { WorkerBody } from "@/api/types";
-import { Button } from "@/parts/Button";
+import { Mark } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
-import { Empty, sentence, Unloaded } from "@/parts/States";
+import { Empty, Unloaded } from "@/parts/States";
 import { Tags } from "@/parts/Tags";
+import { TextWith } from "@/parts/TextWith";
 import { Time } from "@/parts/Time";
-import { say } from "@/parts/toasts";
-import { workerName } from "@/parts/worker";
+import { cpuText, memoryText, workerName } from "@/parts/worker";
+import { PastWorkers } from "@/screens/worker/PastWorkers";
+import { texts } from "@/texts";
+import { DrainButton } from "./DrainButton";
 import css from "./Workers.module.css";
+
+const MOST_TYPES = 8;
 
 /** The fleet: one tile per worker, one cell per slot. */
 export function Workers() {
@@ -29,14 +31,12 @@ export function Workers() {
   const held = items.reduce((sum, worker) => sum + worker.held, 0);
   return (
     <>
-      <ScreenHead title="Workers">
-        <span className={css.sum}>
-          {items.length} worker{items.length === 1 ? "" : "s"}, {held} of {slots} slots in use
-        </span>
+      <ScreenHead title={texts.common.workers}>
+        <span className={css.sum}>{texts.workers.slotsInUse(items.length, held, slots)}</span>
       </ScreenHead>
       {items.length === 0 ? (
-        <Empty title="No worker is running">
-          <p>Tasks wait until one comes:</p>
+        <Empty title={texts.workers.noWorkerIsRunning}>
+          <p>{texts.workers.tasksWaitUntilAWorker}</p>
           <pre tabIndex={0}>drumline worker your_module.py</pre>
         </Empty>
       ) : (
@@ -46,36 +46,34 @@ export function Workers() {
           ))}
         </div>
       )}
+      <PastWorkers />
     </>
   );
 }
 
 function Worker({ worker }: { worker: WorkerBody }) {
-  const client = useQueryClient();
-  const mayDrain = useMay("workers:control");
-  const drain = useMutation({
-    mutationFn: () => call("POST /api/v1/workers/{id}/drain", { params: { id: worker.id } }),
-    onSuccess: () => say(`${workerName(worker)} takes no more tasks`),
-    onError: (error) => say(error instanceof Problem ? sentence(error.message) : String(error), "problem"),
-    onSettled: () => client.invalidateQueries({ queryKey: ["workers"] }),
-  });
   const cells = Math.min(worker.capacity, 64);
   const used = Math.min(cells, Math.ceil((worker.held / Math.max(1, worker.capacity)) * cells));
   return (
     <Panel
-      title={workerName(worker)}
+      title={
+        <Link to="/workers/$id" params={{ id: worker.id }}>
+          {workerName(worker)}
+        </Link>
+      }
       aside={
-        worker.should_drain ? (
-          <span className={css.draining}>Draining</span>
-        ) : mayDrain ? (
-          <Button icon={LogOut} busy={drain.isPending} onClick={() => drain.mutate()}>
-            Drain
-          </Button>
-        ) : null
+        <>
+          {worker.should_drain && <Mark tone="warn">{texts.common.draining}</Mark>}
+          <DrainButton worker={worker} />
+        </>
       }
     >
       <div className={css.worker}>
-        <div className={css.slots} role="img" aria-label={`${worker.held} of ${worker.capacity} slots in use`}>
+        <div
+          className={css.slots}
+          role="img"
+          aria-label={texts.workers.heldOfCapacitySlotsIn(worker.held, worker.capacity)}
+        >
           {Array.from({ length: cells }, (_, place) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: the cells are all alike
             <i key={place} data-used={place < used || undefined} />
@@ -83,16 +81,28 @@ function Worker({ worker }: { worker: WorkerBody }) {
         </div>
         <p className={css.line}>
           <Link to="/tasks" search={{ worker: worker.id }}>
-            {worker.held} running
-          </Link>{" "}
-          · heartbeat <Time at={worker.beat_at} as="relative" /> · since <Time at={worker.opened_at} />
+            {texts.workers.running(worker.held)}
+          </Link>
+          <TextWith
+            text={texts.workers.heartbeatSince}
+            values={{ beat: <Time at={worker.beat_at} as="relative" />, since: <Time at={worker.opened_at} /> }}
+          />
         </p>
+        <p className={css.line}>{texts.workers.memoryAndCpu(memoryText(worker), cpuText(worker))}</p>
         <p className={css.line}>
           <code>{worker.id}</code>
-          {worker.host && ` · ${worker.host}`} · version {worker.version}
+          {worker.host && ` · ${worker.host}`}
+          {worker.version && texts.workers.version(worker.version)}
         </p>
-        <p className={css.line}>{worker.queues.length > 0 ? `Queues: ${worker.queues.join(", ")}` : "All queues"}</p>
-        <Tags of={worker.types} />
+        <p className={css.line}>
+          {worker.queues.length > 0 ? texts.workers.queuesValue(worker.queues.join(", ")) : texts.workers.allQueues}
+        </p>
+        <Tags of={worker.types.slice(0, MOST_TYPES)} />
+        {worker.types.length > MOST_TYPES && (
+          <p className={css.line} title={worker.types.join(", ")}>
+            {texts.workers.moreTypes(worker.types.length - MOST_TYPES)}
+          </p>
+        )}
       </div>
     </Panel>
   );

@@ -44,6 +44,7 @@ WHERE
             AND (
                 member.task_id = any(:busy::uuid [])
                 OR EXISTS (SELECT FROM drumline.task_live AS l WHERE l.id = member.task_id AND l.state = 2 OFFSET 0)
+                OR EXISTS (SELECT FROM drumline.task_link AS l WHERE l.parent_id = member.task_id OFFSET 0)
             )
         OFFSET 0
     )
@@ -57,6 +58,11 @@ WHERE
     task.id <> all(:busy::uuid [])
     AND NOT EXISTS (SELECT FROM drumline.task_live AS l WHERE l.id = task.id AND l.state = 2 OFFSET 0)
     AND NOT EXISTS (SELECT FROM drumline.job_task AS member WHERE member.task_id = task.id OFFSET 0)
+    -- tasks that others started, and those others, stay together until they are pruned
+    AND NOT EXISTS (SELECT FROM drumline.task_link AS l WHERE l.child_id = task.id OFFSET 0)
+    AND NOT EXISTS (SELECT FROM drumline.task_link AS l WHERE l.parent_id = task.id OFFSET 0)
+    AND NOT EXISTS (SELECT FROM drumline.round_link AS l WHERE l.child_id = task.id OFFSET 0)
+    AND NOT EXISTS (SELECT FROM drumline.round_link AS l WHERE l.task_id = task.id OFFSET 0)
 ORDER BY task.id
 LIMIT :limit::int4
 
@@ -96,6 +102,14 @@ here AS MATERIALIZED (
     SELECT unit.id, unit.tasks FROM unit
     WHERE
         NOT EXISTS (SELECT FROM drumline.task_live AS l WHERE l.id = any(unit.tasks) AND l.state = 2 OFFSET 0)
+        AND NOT EXISTS (
+            SELECT FROM drumline.task_link AS l
+            WHERE l.parent_id = any(unit.tasks) OR l.child_id = any(unit.tasks) OFFSET 0
+        )
+        AND NOT EXISTS (
+            SELECT FROM drumline.round_link AS l
+            WHERE l.task_id = any(unit.tasks) OR l.child_id = any(unit.tasks) OFFSET 0
+        )
         AND (
             EXISTS (SELECT FROM drumline.job WHERE job.id = unit.id OFFSET 0)
             OR EXISTS (
@@ -165,9 +179,24 @@ read AS MATERIALIZED (
                 SELECT jsonb_agg(to_jsonb(r) ORDER BY r.task_id, r.seq) FROM drumline.step_record AS r
                 WHERE r.task_id = any(here.tasks)
             ),
+            'task_round',
+            (
+                SELECT jsonb_agg(to_jsonb(r) ORDER BY r.task_id, r.round) FROM drumline.task_round AS r
+                WHERE r.task_id = any(here.tasks)
+            ),
+            'round_record',
+            (
+                SELECT jsonb_agg(to_jsonb(r) ORDER BY r.task_id, r.round, r.seq) FROM drumline.round_record AS r
+                WHERE r.task_id = any(here.tasks)
+            ),
             'signal',
             (
                 SELECT jsonb_agg(to_jsonb(r) ORDER BY r.task_id, r.id) FROM drumline.signal AS r
+                WHERE r.task_id = any(here.tasks)
+            ),
+            'task_fork',
+            (
+                SELECT jsonb_agg(to_jsonb(r) ORDER BY r.task_id, r.id) FROM drumline.task_fork AS r
                 WHERE r.task_id = any(here.tasks)
             ),
             'task_wait',
@@ -360,8 +389,20 @@ records AS (
     DELETE FROM drumline.step_record AS r WHERE r.task_id = any(:tasks)
 ),
 
+rounds AS (
+    DELETE FROM drumline.task_round AS r WHERE r.task_id = any(:tasks)
+),
+
+round_records AS (
+    DELETE FROM drumline.round_record AS r WHERE r.task_id = any(:tasks)
+),
+
 signals AS (
     DELETE FROM drumline.signal AS s WHERE s.task_id = any(:tasks)
+),
+
+forks AS (
+    DELETE FROM drumline.task_fork AS f WHERE f.task_id = any(:tasks)
 ),
 
 waits AS (
@@ -515,9 +556,24 @@ records AS (
     SELECT r.* FROM jsonb_populate_recordset(NULL::drumline.step_record, :rows -> 'step_record') AS r
 ),
 
+rounds AS (
+    INSERT INTO drumline.task_round
+    SELECT r.* FROM jsonb_populate_recordset(NULL::drumline.task_round, :rows -> 'task_round') AS r
+),
+
+round_records AS (
+    INSERT INTO drumline.round_record
+    SELECT r.* FROM jsonb_populate_recordset(NULL::drumline.round_record, :rows -> 'round_record') AS r
+),
+
 signals AS (
     INSERT INTO drumline.signal
     SELECT r.* FROM jsonb_populate_recordset(NULL::drumline.signal, :rows -> 'signal') AS r
+),
+
+forks AS (
+    INSERT INTO drumline.task_fork
+    SELECT r.* FROM jsonb_populate_recordset(NULL::drumline.task_fork, :rows -> 'task_fork') AS r
 ),
 
 waits AS (
@@ -629,7 +685,8 @@ SELECT
     (SELECT count(*) FROM drumline.schedule) AS schedules,
     (SELECT count(*) FROM drumline.task_live AS l WHERE l.state = 2) AS running,
     (SELECT count(*) FROM drumline.drain_copy) AS copies,
-    (SELECT count(*) FROM drumline.job_ripple) + (SELECT count(*) FROM drumline.watch_ripple) AS ripples,
+    (SELECT count(*) FROM drumline.job_ripple) + (SELECT count(*) FROM drumline.watch_ripple)
+    + (SELECT count(*) FROM drumline.signal AS s WHERE s.task_id IS NULL AND s.taken_at IS NULL) AS ripples,
     (
         SELECT count(*)
         FROM (

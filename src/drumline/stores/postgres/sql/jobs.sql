@@ -1,12 +1,51 @@
--- name: release_completed
--- settle: tasks of jobs have completed: let those wait to be claimed that needed nothing else, and count for the others.
--- Their jobs are locked. Nothing is done if that would skip a task, because nothing it needs has failed. Those that
--- are not blocked any more, as they were cancelled or skipped, are left alone; what is counted for them is never read.
---   transition  blocked -> queued
--- GIVES one row: what waits now, as arrays, which are read faster than thousands of rows; and whether the rules of
--- core/job_steps.py have to be asked
+-- name: complete_in_jobs
+-- settle: tasks of jobs have completed: end them, let those wait to be claimed that needed nothing else, count for the
+-- others, and count the ends in the jobs, which are locked.
+--   transition  running -> completed, blocked -> queued
+--   fence       epoch and nonce both match; whoever deletes the live row, and nobody else, writes the end
+--   :ids …      arrays of equal length, sorted by id, each once; an empty one means that :usual_… holds for each
+-- Nothing is released or counted if that would skip a task, because nothing it needs has failed. Those that are not
+-- blocked any more, as they were cancelled or skipped, are left alone; what is counted for them is never read.
+-- GIVES one row: the tasks that ended and when they were started; what waits now, as arrays, which are read faster than
+-- thousands of rows; the jobs whose status has changed; and whether the rules of core/job_steps.py have to be asked
 WITH clock AS MATERIALIZED (
     SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
+),
+
+ended AS (
+    DELETE FROM drumline.task_live AS live
+    WHERE
+        live.id = any(:ids::uuid [])
+        AND live.state = 2
+        AND live.in_job
+        AND live.family = 0
+        AND live.nonce = CASE
+            WHEN cardinality(:nonces::int8 []) = 0 THEN :usual_nonces::int8
+            ELSE (:nonces)[width_bucket(live.id, :ids)]
+        END
+        AND live.epoch = CASE
+            WHEN cardinality(:epochs::int4 []) = 0 THEN :usual_epochs::int4
+            ELSE (:epochs)[width_bucket(live.id, :ids)]
+        END
+    RETURNING
+        live.id, live.epoch, live.nonce, live.lane, live.due_at, live.attempt, live.session, live.started_at,
+        CASE
+            WHEN cardinality(:results::bytea []) + cardinality(:jobs::uuid []) > 0 THEN width_bucket(live.id, :ids)
+        END AS place
+),
+
+written AS (
+    INSERT INTO drumline.attempt (
+        task_id, nonce, session, due_at, started_at, finished_at, epoch, lane, attempt, outcome, result
+    )
+    SELECT
+        e.id, e.nonce, e.session, e.due_at, e.started_at, (SELECT clock.now FROM clock), e.epoch, e.lane, e.attempt,
+        :outcome::int2, coalesce((:results)[e.place], :usual_results::bytea)
+    FROM ended AS e
+),
+
+done AS MATERIALIZED (
+    SELECT array_agg(e.id) AS ids, array_agg(e.started_at) AS started_at FROM ended AS e
 ),
 
 needing AS MATERIALIZED (
@@ -17,7 +56,11 @@ needing AS MATERIALIZED (
         member.pending = edge.done AND member.run_if = 2 AND member.bad = 0 AS is_not_needed
     FROM (
         SELECT child.id AS child, count(*)::int4 AS done
-        FROM (SELECT e.child AS id FROM drumline.task_edge AS e WHERE e.parent = any(:ids::uuid []) OFFSET 0) AS child
+        FROM (
+            SELECT e.child AS id FROM drumline.task_edge AS e
+            WHERE e.parent = any((SELECT done.ids FROM done)::uuid [])
+            OFFSET 0
+        ) AS child
         GROUP BY child.id
         ORDER BY child.id -- neighbours are looked up one after the other
         OFFSET 0
@@ -61,22 +104,121 @@ counted AS (
     WHERE member.task_id = any((SELECT waiting.ids FROM waiting)::uuid [])
 ),
 
-told AS (
-    INSERT INTO drumline.outbox (at, tasks, acts, states, epochs)
+counts AS MATERIALIZED (
     SELECT
-        (SELECT clock.now FROM clock),
-        array_agg(released.id),
-        array_fill(:act::int2, ARRAY[count(*)::int4]),
-        array_fill(1::int2, ARRAY[count(*)::int4]),
-        array_agg(released.epoch)
-    FROM released
-    HAVING count(*) > 0
+        array_agg(c.job ORDER BY c.job) AS jobs,
+        array_agg(c.completed ORDER BY c.job) AS completed,
+        array_agg(c.started_at ORDER BY c.job) AS started_at
+    FROM (
+        SELECT
+            coalesce((:jobs)[e.place], :usual_jobs::uuid) AS job,
+            count(*)::int4 AS completed,
+            min(e.started_at) AS started_at
+        FROM ended AS e
+        GROUP BY 1
+    ) AS c
+    WHERE NOT (SELECT asked.is_asked FROM asked)
+),
+
+before AS MATERIALIZED (
+    SELECT array_agg(j.status ORDER BY j.id) AS statuses
+    FROM drumline.job AS j
+    WHERE j.id = any((SELECT counts.jobs FROM counts)::uuid [])
+),
+
+job AS (
+    UPDATE drumline.job AS j
+    SET
+        completed = j.completed + (SELECT c.completed FROM counts AS c)[width_bucket(j.id, (SELECT c.jobs FROM counts AS c))],
+        version = j.version + 1,
+        started_at = coalesce(
+            j.started_at, (SELECT c.started_at FROM counts AS c)[width_bucket(j.id, (SELECT c.jobs FROM counts AS c))]
+        ),
+        status = CASE
+            WHEN
+                j.completed + j.failed + j.cancelled + j.skipped
+                + (SELECT c.completed FROM counts AS c)[width_bucket(j.id, (SELECT c.jobs FROM counts AS c))] < j.total
+                THEN CASE WHEN j.status = 1 AND j.started_at IS NULL THEN 2 ELSE j.status END
+            WHEN j.failed > 0 OR j.failed_by IS NOT NULL THEN 4
+            WHEN j.cancelled > 0 THEN 5
+            ELSE 3
+        END,
+        finished_at = CASE
+            WHEN
+                j.completed + j.failed + j.cancelled + j.skipped
+                + (SELECT c.completed FROM counts AS c)[width_bucket(j.id, (SELECT c.jobs FROM counts AS c))] = j.total
+                THEN (SELECT clock.now FROM clock)
+        END
+    WHERE j.id = any((SELECT counts.jobs FROM counts)::uuid [])
+    RETURNING j.id, j.status, j.name, j.finished_at
+),
+
+rippled AS (
+    INSERT INTO drumline.job_ripple (job_id)
+    SELECT job.id FROM job
+    WHERE
+        job.finished_at IS NOT NULL
+        AND (
+            SELECT true FROM drumline.job_dep AS dep
+            WHERE dep.needs_job = job.id AND NOT dep.is_done AND NOT dep.is_far
+            LIMIT 1
+        )
+),
+
+watched AS (
+    INSERT INTO drumline.watch_ripple (needs_job, job_id, life, status, name)
+    SELECT job.id, watch.job_id, watch.life, job.status, job.name
+    FROM job
+    CROSS JOIN LATERAL (
+        SELECT w.job_id, w.life FROM drumline.job_watch AS w WHERE w.needs_job = job.id OFFSET 0
+    ) AS watch
+    WHERE job.finished_at IS NOT NULL
+),
+
+told AS (
+    -- Rows of one statement, which are numbered as they come: the ends first.
+    INSERT INTO drumline.outbox (lane, lanes, at, tasks, acts, states, epochs, waits, runs)
+    (
+        SELECT
+            CASE WHEN min(e.lane) = max(e.lane) THEN min(e.lane) END,
+            CASE WHEN min(e.lane) < max(e.lane) THEN array_agg(e.lane) END,
+            (SELECT clock.now FROM clock),
+            array_agg(e.id),
+            array_fill(:act::int2, ARRAY[count(*)::int4]),
+            array_fill(:outcome, ARRAY[count(*)::int4]),
+            array_agg(e.epoch),
+            array_agg(CASE WHEN e.attempt = 1 THEN least(greatest(e.started_at - e.due_at, 0), 2147483647)::int4 END),
+            array_agg(least((SELECT clock.now FROM clock) - e.started_at, 2147483647)::int4)
+        FROM ended AS e
+        HAVING count(*) > 0
+    )
+    UNION ALL
+    (
+        SELECT
+            NULL, NULL,
+            (SELECT clock.now FROM clock),
+            array_agg(r.id),
+            array_fill(:unblock::int2, ARRAY[count(*)::int4]),
+            array_fill(1::int2, ARRAY[count(*)::int4]),
+            array_agg(r.epoch),
+            NULL, NULL
+        FROM released AS r
+        HAVING count(*) > 0
+    )
 )
 
 SELECT
-    array_agg(released.id) AS ids, array_agg(released.lane) AS lanes, array_agg(released.due_at) AS due_at,
+    (SELECT done.ids FROM done) AS ended,
+    (SELECT done.started_at FROM done) AS started_at,
+    array_agg(r.id) AS ids, array_agg(r.lane) AS lanes, array_agg(r.due_at) AS due_at,
+    ARRAY(
+        SELECT job.id FROM job
+        WHERE
+            job.status
+            <> (SELECT before.statuses FROM before)[width_bucket(job.id, (SELECT c.jobs FROM counts AS c))]
+    ) AS changed,
     (SELECT asked.is_asked FROM asked) AS is_asked
-FROM released
+FROM released AS r
 
 -- name: unblock
 -- every act that ends tasks: let blocked tasks wait to be claimed. Their jobs are locked.

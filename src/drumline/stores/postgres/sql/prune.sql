@@ -19,6 +19,9 @@ WHERE
     -- OFFSET 0: looked up task by task. A join would read all of task_live, with what is dead in it, for each batch
     AND NOT EXISTS (SELECT FROM drumline.task_live AS live WHERE live.id = task.id OFFSET 0)
     AND NOT EXISTS (SELECT FROM drumline.job_task AS member WHERE member.task_id = task.id OFFSET 0)
+    -- no child before the task that started it, and that not before its children were told of its end
+    AND NOT EXISTS (SELECT FROM drumline.task_link AS l WHERE l.child_id = task.id OFFSET 0)
+    AND NOT EXISTS (SELECT FROM drumline.child_note AS n WHERE n.parent_id = task.id OFFSET 0)
 ORDER BY task.id
 LIMIT :limit::int4
 FOR UPDATE OF task SKIP LOCKED
@@ -56,8 +59,28 @@ records AS (
     DELETE FROM drumline.step_record AS r WHERE r.task_id = any((SELECT list.ids FROM list)::uuid [])
 ),
 
+rounds AS (
+    DELETE FROM drumline.task_round AS r WHERE r.task_id = any((SELECT list.ids FROM list)::uuid [])
+),
+
+round_records AS (
+    DELETE FROM drumline.round_record AS r WHERE r.task_id = any((SELECT list.ids FROM list)::uuid [])
+),
+
+round_links AS (
+    DELETE FROM drumline.round_link AS l WHERE l.task_id = any((SELECT list.ids FROM list)::uuid [])
+),
+
+forks AS (
+    DELETE FROM drumline.task_fork AS f WHERE f.task_id = any((SELECT list.ids FROM list)::uuid [])
+),
+
 waits AS (
     DELETE FROM drumline.task_wait AS w WHERE w.task_id = any((SELECT list.ids FROM list)::uuid [])
+),
+
+links AS (
+    DELETE FROM drumline.task_link AS l WHERE l.parent_id = any((SELECT list.ids FROM list)::uuid [])
 ),
 
 signals AS (

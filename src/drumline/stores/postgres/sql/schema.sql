@@ -131,7 +131,8 @@ BEGIN
     END LOOP;
     EXECUTE format(
         'GRANT INSERT, UPDATE, DELETE ON drumline.queue_pause, drumline.secret, drumline.subscription,'
-        ' drumline.signing_secret, drumline.schedule, drumline.schedule_live, drumline.schedule_run TO %I',
+        ' drumline.signing_secret, drumline.schedule, drumline.schedule_live, drumline.schedule_run, drumline.failure_triage,'
+        ' drumline.saved_view, drumline.alert_rule, drumline.alert_incident, drumline.slo, drumline.slo_hour TO %I',
         wall
     );
     EXECUTE format('GRANT UPDATE ON drumline.delivery, drumline.bulk, drumline.api_key TO %I', wall);

@@ -1,6 +1,7 @@
 -- name: beat
 -- beat: note signs of life, and find the leases that are not the session's any more or whose task should stop.
 --   :sessions, :firsts, :lasts   each session once, sorted; what it holds is tasks[first..last]
+--   :memories, :cpus   what each session uses, NULL where it does not say
 --   :owners, :tasks, :epochs, :nonces   the leases, and whose each is said to be
 -- GIVES the open sessions (place NULL), and the leases to speak of by their place
 WITH clock AS MATERIALIZED (
@@ -15,7 +16,9 @@ beaten AS (
         held = (:tasks::uuid [])[
             (:firsts::int4 [])[width_bucket(s.id, :sessions::int8 [])]
             :(:lasts::int4 [])[width_bucket(s.id, :sessions)]
-        ]
+        ],
+        memory = (:memories::int8 [])[width_bucket(s.id, :sessions)],
+        cpu = (:cpus::float8 [])[width_bucket(s.id, :sessions)]
     WHERE s.id = any(:sessions) AND s.closed_at IS NULL
     RETURNING s.id, s.should_drain
 )
@@ -69,7 +72,7 @@ WHERE
 -- reap: lock running tasks that no open session holds.
 -- GIVES tasks whose session died, and ghosts: tasks whose session closed in order without settling them, or is open
 -- and has beaten twice since it was given them without naming them in its last beat
---   :in_job  whether they belong to jobs
+--   :in_job  whether their ends have consequences in jobs or for tasks that started them
 --   :only    only these, whose jobs are locked; NULL means all
 -- They are found first and locked afterwards, so that they are locked in order, and nothing else is.
 WITH orphan AS MATERIALIZED (
@@ -86,7 +89,7 @@ WITH orphan AS MATERIALIZED (
             AND l.session = s.id
             AND l.nonce = claim.nonce
             AND (s.closed_at IS NOT NULL OR l.id <> all(s.held))
-            AND l.in_job = :in_job::bool
+            AND (l.in_job OR l.family > 0) = :in_job::bool
             AND (:only::uuid [] IS NULL OR l.id = any(:only))
         OFFSET 0 -- no join: it would read the whole table, each second
     ) AS lost

@@ -10,6 +10,13 @@ WITH clock AS MATERIALIZED (
 ended AS (
     DELETE FROM drumline.task_live AS live
     WHERE live.id = any(:ids::uuid []) AND (:states::int2 [])[width_bucket(live.id, :ids)] >= 3
+    RETURNING live.id, live.family
+),
+
+noted AS (
+    INSERT INTO drumline.child_note (parent_id, kind, name, key)
+    SELECT e.id, 1, '', '' FROM ended AS e WHERE e.family >= 2
+    ON CONFLICT (parent_id, kind, name, key) DO NOTHING
 ),
 
 queued AS (
@@ -45,10 +52,6 @@ INSERT INTO drumline.outbox (at, tasks, acts, states, epochs)
 SELECT clock.now, :ids, :acts::int2 [], :states, :epochs
 FROM clock
 
--- name: started_at
--- settle: when running tasks were started.
-SELECT live.id::text, live.started_at FROM drumline.task_live AS live WHERE live.id = any(:ids::uuid [])
-
 -- name: lease_states
 -- lease_states: the state of the tasks of current leases.
 SELECT live.id, live.epoch, live.nonce, live.failures, live.cancel_requested, wide.options
@@ -68,7 +71,7 @@ CROSS JOIN LATERAL (
 --   transition  running -> completed, failed, cancelled
 --   fence       epoch and nonce both match; whoever deletes the live row, and nobody else, writes the end
 --   :ids …      arrays of equal length, sorted by id, each once; an empty one means that :usual_… holds for each
---   :in_job     whether they belong to jobs, which then are locked; the others are left alone
+-- Those that belong to jobs are left alone, and so are those that other tasks started or that started others.
 -- GIVES how many ended, and their ids if not all did; no row if none did
 WITH clock AS MATERIALIZED (
     SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
@@ -79,7 +82,8 @@ ended AS (
     WHERE
         live.id = any(:ids::uuid [])
         AND live.state = 2
-        AND live.in_job = :in_job::bool
+        AND NOT live.in_job
+        AND live.family = 0
         AND live.nonce = CASE
             WHEN cardinality(:nonces::int8 []) = 0 THEN :usual_nonces::int8
             ELSE (:nonces)[width_bucket(live.id, :ids)]
@@ -141,7 +145,8 @@ CROSS JOIN LATERAL (
 -- settle: lock the running tasks whose current lease is in a list.
 --   fence   epoch and nonce both match
 --   :ids …  arrays of equal length, sorted by id, each once
---   :in_job whether they belong to jobs, which then are locked; the others are left alone
+--   :in_job whether their ends have consequences, and the jobs are locked; the others are left alone
+--   :family whether the tasks that started them are locked, too; if not, those that others started are left alone
 -- GIVES the time with each
 SELECT
     live.id, live.epoch, live.nonce, live.lane, live.due_at, live.attempt, live.failures, live.crashes,
@@ -153,6 +158,7 @@ WHERE
     AND live.state = 2
     AND live.epoch = (:epochs::int4 [])[width_bucket(live.id, :ids)]
     AND live.nonce = (:nonces::int8 [])[width_bucket(live.id, :ids)]
-    AND live.in_job = :in_job::bool
+    AND (live.in_job OR live.family > 0) = :in_job::bool
+    AND (live.family = 0 OR :family::bool)
 ORDER BY live.id
 FOR UPDATE

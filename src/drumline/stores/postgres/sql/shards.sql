@@ -32,7 +32,7 @@ DELETE FROM drumline.idempotency AS i
 WHERE NOT EXISTS (SELECT FROM drumline.task WHERE task.id = i.task_id)
 
 -- name: fence
--- schedules: raises DL001 unless these slots are open here, each by a version, and not after the time of an id.
+-- schedules, signal: raises DL001 unless these slots are open here, each by a version, and not after the time of an id.
 SELECT drumline.fence(:slots::int4 [], :versions::int4 [], :oldest::int8 [])
 
 -- name: lock_slots

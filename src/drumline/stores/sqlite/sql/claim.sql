@@ -57,8 +57,8 @@ WHERE
             AND coalesce(f.task, lane.name) = lane.name
     )
 
--- name: claimed
--- claim: what a session took with one claim.
+-- name: claimed_before
+-- claim: what a session took with one claim, whose answer was lost.
 -- GIVES one JSON list of [id, epoch, attempt, payload, options, tenant, queue, name, priority, records]
 SELECT json_group_array(json_array(
     live.id, live.epoch, live.attempt, task.payload, task.options,
@@ -67,11 +67,22 @@ SELECT json_group_array(json_array(
 FROM task_live AS live
 INNER JOIN task ON live.id = task.id
 INNER JOIN lane ON live.lane = lane.id
-WHERE
-    live.state = 2
-    AND live.session = :session
-    AND live.nonce = :nonce
-    AND (:ids IS NULL OR live.id IN (SELECT value FROM json_each(:ids)))
+WHERE live.state = 2 AND live.session = :session AND live.nonce = :nonce
+
+-- name: claimed
+-- claim: those of some tasks that a session took with this claim. Found by their ids: the session may hold thousands.
+--   :ids  JSON list
+-- GIVES one JSON list, in the order of :ids, of
+--   [id, epoch, attempt, payload, options, tenant, queue, name, priority, records]
+SELECT json_group_array(json_array(
+    live.id, live.epoch, live.attempt, task.payload, task.options,
+    lane.tenant, lane.queue, lane.name, lane.priority, live.records
+))
+FROM json_each(:ids) AS given
+CROSS JOIN task_live AS live ON given.value = live.id
+CROSS JOIN task ON live.id = task.id
+CROSS JOIN lane ON live.lane = lane.id
+WHERE live.state = 2 AND live.session = :session AND live.nonce = :nonce
 
 -- name: due_in_lane
 -- claim: the oldest due tasks of a lane.

@@ -8,6 +8,9 @@ WHERE
     AND task.id < :below
     AND NOT EXISTS (SELECT 1 FROM task_live WHERE id = task.id)
     AND NOT EXISTS (SELECT 1 FROM job_task WHERE task_id = task.id)
+    -- no child before the task that started it, and that not before its children were told of its end
+    AND NOT EXISTS (SELECT 1 FROM task_link WHERE child_id = task.id)
+    AND NOT EXISTS (SELECT 1 FROM child_note WHERE parent_id = task.id)
     AND (SELECT max(finished_at) FROM attempt WHERE task_id = task.id) < :before
 ORDER BY task.id
 LIMIT :limit
@@ -54,6 +57,11 @@ WHERE job.finished_at < :before AND NOT EXISTS (SELECT 1 FROM job_ripple WHERE j
 -- name: tasks_of_job
 -- prune: the tasks of a job.
 SELECT task_id FROM job_task WHERE job_id = :job
+
+-- name: delete_links
+-- prune: which tasks were started by those that go.
+--   :ids  JSON list
+DELETE FROM task_link WHERE parent_id IN (SELECT value FROM json_each(:ids))
 
 -- name: delete_edges
 -- prune: the edges of tasks that go.

@@ -6,7 +6,7 @@ RETURNING spec
 -- name: beat
 -- beat: note a sign of life. No row changes if the session is closed.
 UPDATE session
-SET beat = beat + 1, last_beat_at = beat_at, beat_at = :now, held = :held
+SET beat = beat + 1, last_beat_at = beat_at, beat_at = :now, held = :held, memory = :memory, cpu = :cpu
 WHERE id = :session AND closed_at IS NULL
 
 -- name: session_drains
@@ -21,7 +21,7 @@ SELECT should_drain FROM session WHERE id = :session
 SELECT
     live.id, live.epoch, live.nonce, NOT session.is_dead AS ghost,
     live.lane, live.attempt, live.failures, live.crashes, live.session, live.started_at, live.due_at,
-    live.cancel_requested, live.in_job
+    live.cancel_requested, live.in_job OR live.family > 0 AS in_job, live.family
 FROM task_live AS live
 INNER JOIN session ON live.session = session.id
 WHERE

@@ -18,10 +18,29 @@ SELECT
     json_extract(value, '$[9]')
 FROM json_each(:batch)
 
+-- name: insert_alike_attempts
+-- settle: write what happened, where that was the same for all. The rest is in their live rows, which is read faster than
+-- JSON.
+--   :ids  JSON list of tasks whose current leases were settled, each checked in this transaction
+INSERT INTO attempt (
+    task_id, epoch, attempt, outcome, nonce, session, started_at, finished_at, result, error
+)
+SELECT
+    live.id, live.epoch, live.attempt, :outcome, live.nonce, live.session, live.started_at, :now, :result, :error
+FROM json_each(:ids) AS given
+CROSS JOIN task_live AS live ON given.value = live.id
+
 -- name: delete_live
 -- settle, reap, cancel: tasks that ended stand nowhere any more.
 --   :ids  JSON list, each checked in this transaction
 DELETE FROM task_live WHERE id IN (SELECT value FROM json_each(:ids))
+
+-- name: note_ended_parents
+-- settle, reap, cancel: note that tasks which started others end now, before their rows go.
+--   :ids  JSON list
+INSERT INTO child_note (parent_id, kind, name, key)
+SELECT id, 1, '', '' FROM task_live WHERE id IN (SELECT value FROM json_each(:ids)) AND family >= 2
+ON CONFLICT (parent_id, kind, name, key) DO NOTHING
 
 -- name: requeue
 -- settle, reap: let tasks wait to be claimed again.
@@ -59,10 +78,10 @@ WHERE
 --   fence   epoch and nonce both match
 --   :batch  JSON list whose items begin with [id, epoch, nonce]
 -- GIVES one JSON list of
---   [position in batch, lane, attempt, failures, crashes, session, started_at, due_at, cancel_requested, in_job]
+--   [position in batch, lane, attempt, failures, crashes, session, started_at, due_at, cancel_requested, in_job, family]
 SELECT json_group_array(json_array(
     given.key, live.lane, live.attempt, live.failures, live.crashes,
-    live.session, live.started_at, live.due_at, live.cancel_requested, live.in_job
+    live.session, live.started_at, live.due_at, live.cancel_requested, live.in_job OR live.family > 0, live.family
 ))
 FROM json_each(:batch) AS given
 CROSS JOIN task_live AS live

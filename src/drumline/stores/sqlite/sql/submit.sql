@@ -11,6 +11,20 @@ SELECT
     1
 FROM json_each(:batch)
 
+-- name: insert_alike_tasks
+-- submit: store tasks that differ in nothing but id and payload, and have no idempotency key.
+--   :batch  JSON list of [id, payload]
+--   :now    the time of the transaction
+INSERT INTO task (id, lane, payload, options, due_at, created_at)
+SELECT json_extract(value, '$[0]'), :lane, json_extract(value, '$[1]'), :options, :due_at, :now
+FROM json_each(:batch)
+
+-- name: insert_alike_live
+-- submit: let such tasks wait to be claimed. The state after it is queued.
+--   :ids  JSON list
+INSERT INTO task_live (id, lane, due_at, state)
+SELECT value, :lane, :due_at, 1 FROM json_each(:ids)
+
 -- name: idempotency
 -- submit: the task that an idempotency key belongs to; no row if the key is new.
 SELECT task_id, fingerprint, due_at FROM idempotency WHERE tenant = :tenant AND key = :key

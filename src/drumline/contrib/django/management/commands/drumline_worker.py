@@ -29,6 +29,13 @@ class Command(BaseCommand):  # type: ignore[misc]  # Django has no types
         backend = backends()[alias]
         if not isinstance(backend, DrumlineBackend):
             raise CommandError(f"TASKS[{alias!r}] is not a backend of Drumline")
+        known = backends()
+        others = [name for name in known.settings if name != alias and isinstance(known[name], DrumlineBackend)]
+        if others:
+            self.stderr.write(
+                f"This worker runs the tasks of TASKS[{alias!r}]; "
+                f"start others for: {', '.join(f'--backend {name}' for name in others)}"
+            )
         data = backend.options.get("data")
         try:
             worker(

@@ -1,0 +1,1 @@
+"""Stands for `celery.utils`, of which programs use the loggers."""

@@ -1,0 +1,63 @@
+import { Link, useNavigate, useRouterState } from "@tanstack/react-router";
+import { ChevronLeft, ChevronRight } from "lucide-react";
+import { useCallback } from "react";
+import { PLACES } from "@/shell/places";
+import { useShortcut } from "@/shell/shortcuts";
+import { texts } from "@/texts";
+import css from "./Crumbs.module.css";
+import { neighboursOf } from "./neighbours";
+
+/** On the page of a single thing: the way back to its list, and to those before and after it there. */
+export function Crumbs() {
+  const [place, id] = useRouterState({
+    select: (state) => {
+      const [kind = "", one = ""] = state.location.pathname.split("/").filter(Boolean).slice(-2);
+      return [`/${kind}`, one] as const;
+    },
+    structuralSharing: true,
+  });
+  const navigate = useNavigate();
+  const home = PLACES.find((one) => one.to === place);
+  const near = home && id ? neighboursOf(place, decodeURIComponent(id)) : null;
+  const go = useCallback(
+    (to: string | null | undefined) => to && void navigate({ to: `${place}/${encodeURIComponent(to)}` }),
+    [navigate, place],
+  );
+  useShortcut(
+    "previous",
+    useCallback(() => go(near?.before), [go, near?.before]),
+  );
+  useShortcut(
+    "next",
+    useCallback(() => go(near?.after), [go, near?.after]),
+  );
+  if (!home || !id) return null;
+  return (
+    <nav className={css.crumbs} aria-label={texts.parts.breadcrumb}>
+      <Link to={home.to}>{home.label}</Link>
+      {near && near.count > 1 && (
+        <span className={css.near}>
+          {texts.parts.ofAll(near.number, near.count)}
+          <button
+            type="button"
+            aria-label={texts.parts.previous}
+            title={texts.parts.previousOther}
+            disabled={!near.before}
+            onClick={() => go(near.before)}
+          >
+            <ChevronLeft size={15} aria-hidden="true" />
+          </button>
+          <button
+            type="button"
+            aria-label={texts.common.next}
+            title={texts.parts.next}
+            disabled={!near.after}
+            onClick={() => go(near.after)}
+          >
+            <ChevronRight size={15} aria-hidden="true" />
+          </button>
+        </span>
+      )}
+    </nav>
+  );
+}

@@ -1,0 +1,22 @@
+import { describe, expect, it } from "vitest";
+import { niceTime } from "./Chart";
+import { span } from "./time";
+
+describe("the top of an axis of durations", () => {
+  it("is round as a time, and so is its half", () => {
+    const tops = [0.3, 4, 7, 26, 55, 100, 130, 3000, 20_000].map(niceTime);
+
+    expect(tops.map(span)).toEqual(["500 ms", "5 s", "10 s", "40 s", "1 min", "2 min", "4 min", "1 h", "10 h"]);
+    expect(tops.map((top) => span(top / 2))).toEqual([
+      "250 ms",
+      "2.5 s",
+      "5 s",
+      "20 s",
+      "30 s",
+      "1 min",
+      "2 min",
+      "30 min",
+      "5 h",
+    ]);
+  });
+});

@@ -1,0 +1,64 @@
+import { useQuery } from "@tanstack/react-query";
+import { call } from "@/api/client";
+import { useMay } from "@/api/me";
+import { every } from "@/api/queries";
+import type { AuditBody, WorkerBody } from "@/api/types";
+import type { Mark } from "@/parts/Chart";
+import { targetOf } from "@/screens/audit/target";
+import { texts } from "@/texts";
+
+const MOST = 50;
+const PAUSES = { "queue.pause": "paused", "queue.resume": "resumed" } as const;
+
+/** What charts are marked with: workers of a new version, and queues that were paused or resumed. */
+export function useMarks(queue: string | undefined): Mark[] {
+  const [mayAudit, mayWorkers] = [useMay("audit:read"), useMay("workers:read")];
+  const acts = useQuery({
+    enabled: mayAudit,
+    queryKey: ["marks", "audit"],
+    queryFn: async ({ signal }) => {
+      const found = Object.keys(PAUSES).map((act) =>
+        call("GET /api/v1/audit", { query: { act, limit: MOST }, signal }),
+      );
+      return (await Promise.all(found)).flatMap((page) => page.items);
+    },
+    refetchInterval: every(30_000),
+  });
+  const workers = useQuery({
+    enabled: mayWorkers,
+    queryKey: ["workers", "all"],
+    queryFn: ({ signal }) => call("GET /api/v1/workers", { query: { closed: true }, signal }),
+    refetchInterval: every(30_000),
+  });
+  return marksOf(acts.data ?? [], workers.data?.items ?? [], queue);
+}
+
+/** The marks in the order of their times. */
+export function marksOf(acts: readonly AuditBody[], workers: readonly WorkerBody[], queue: string | undefined): Mark[] {
+  return [...pausesOf(acts, queue), ...deploysOf(workers)].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+}
+
+function pausesOf(acts: readonly AuditBody[], queue: string | undefined): Mark[] {
+  const marks: Mark[] = [];
+  for (const row of acts) {
+    const words = PAUSES[row.act as keyof typeof PAUSES];
+    const { name } = targetOf(row);
+    if (!words || row.phase !== "done" || (queue && name !== queue)) continue;
+    const text = texts.overview.didBy(`${name} ${words}`, row.key_name, row.reason);
+    marks.push({ at: row.at, kind: words, text });
+  }
+  return marks;
+}
+
+/** When the first worker of each version came; not of the oldest version known, which nothing was before. */
+function deploysOf(workers: readonly WorkerBody[]): Mark[] {
+  const first = new Map<string, string>();
+  for (const { version, opened_at: at } of workers) {
+    const known = first.get(version);
+    if (!known || Date.parse(at) < Date.parse(known)) first.set(version, at);
+  }
+  return [...first]
+    .sort(([, one], [, other]) => Date.parse(one) - Date.parse(other))
+    .slice(1)
+    .map(([version, at]) => ({ at, kind: "deployed", text: texts.overview.versionDeployed(version) }));
+}
