@@ -1,13 +1,17 @@
 """Claims that choose by themselves begin where the last one found something, and still find everything."""
 
+from collections.abc import AsyncIterator
+
 import asyncpg
 import pytest
 
-from drumline.core.clock import to_datetime
+from drumline.core.clock import ManualClock, to_datetime
+from drumline.core.job import RunIf
 from drumline.core.state import Act
 from drumline.stores.postgres import PostgresStore
 from drumline.stores.postgres.cursors import LOOK_EVERY, MOST_LANES, QUICK, SHARE, Cursors, Floor, LanePosition
 from tests.factories import claim, claim_one, open_session, settle, submit
+from tests.job_factories import claim_keys, finish, job_of, submit_job
 
 
 class Seconds:
@@ -23,6 +27,14 @@ class Seconds:
 @pytest.fixture
 def seconds() -> Seconds:
     return Seconds()
+
+
+@pytest.fixture
+async def frozen(postgres_url: str) -> AsyncIterator[PostgresStore]:
+    """The store in a single instant."""
+    opened = await PostgresStore.open(postgres_url, clock=ManualClock())
+    yield opened
+    await opened.close()
 
 
 @pytest.fixture
@@ -106,6 +118,21 @@ async def test_a_task_submitted_for_the_past_goes_first(store: PostgresStore) ->
     late = await submit(store, run_at=to_datetime(type(now)(now - 60_000)))
 
     assert (await claim_one(store, ada)).lease.task == late
+
+
+async def test_a_job_resumed_within_a_millisecond_is_found_without_a_look_at_everything(
+    frozen: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = await open_session(frozen)
+    job = await submit_job(frozen, job_of({"first": (), "last": ("first",)}, run_if={"last": RunIf.ALL_DONE}))
+    await finish(frozen, (await claim_keys(frozen, ada))["first"], Act.FAIL)
+    await finish(frozen, (await claim_keys(frozen, ada))["last"])
+    monkeypatch.setattr(Cursors, "may_look", lambda _: False)
+    monkeypatch.setattr(Cursors, "places", lambda cursors: dict(cursors._places))
+
+    await frozen.jobs.resume_jobs([job.id])
+
+    assert list(await claim_keys(frozen, ada)) == ["first"]
 
 
 async def test_a_claim_does_not_walk_over_what_is_running(store: PostgresStore, postgres_url: str) -> None:

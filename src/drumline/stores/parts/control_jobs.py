@@ -86,7 +86,9 @@ class JobControl(JobRipple):
 
     async def resume_jobs(self, jobs: Sequence[JobId], *, tenant: str | None = None) -> list[Answer]:
         """Run the failed, cancelled and skipped tasks of jobs again, and only those; results are kept."""
-        return [await self._act_on_job(job, tenant, self._resume_job) for job in jobs]
+        answers = [await self._act_on_job(job, tenant, self._resume_job) for job in jobs]
+        await self._following.note_queued(answers)
+        return answers
 
     async def request_cancel(self, transaction: Transaction, tasks: Sequence[TaskId], act: Act) -> None:
         """Ask running tasks to stop."""

@@ -15,6 +15,7 @@ from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State
 from drumline.ports.changed import Changed
 from drumline.ports.hint import NO_EFFECTS, Effects, Hint
+from drumline.ports.jobs import ChangedJob
 from drumline.stores.driver import Part, TaskEvent, Transaction, tell_facts
 from drumline.stores.endings import Ending, error_text, held_back_by, is_queued, moved_by
 from drumline.stores.job_rows import (
@@ -71,7 +72,7 @@ class JobFollowing(Part):
         """Drop the dead letters of tasks, if they have any."""
         raise NotImplementedError
 
-    async def note_queued(self, answers: Iterable[Changed | NotFound | Conflict]) -> None:
+    async def note_queued(self, answers: Iterable[Changed | ChangedJob | NotFound | Conflict]) -> None:
         """Let claims begin to search where acts have queued tasks, if the store remembers where to begin."""
 
     async def lock_members(

@@ -9,6 +9,7 @@ from drumline.core.ids import TaskId
 from drumline.core.state import Act, State
 from drumline.ports.changed import Changed
 from drumline.ports.hint import NO_EFFECTS, Effects, Hint
+from drumline.ports.jobs import ChangedJob
 from drumline.stores.driver import Database, Lanes, Transaction
 from drumline.stores.endings import Ending
 from drumline.stores.job_rows import JobRow, Tally, job_row
@@ -71,9 +72,9 @@ class PostgresFollowing(JobFollowing):
         rows = [job_row(row) for row in await transaction.fetch("jobs", ids=sorted(map(str, changed)))]
         return effects + await self.tell_changed(transaction, rows)
 
-    async def note_queued(self, answers: Iterable[Changed | NotFound | Conflict]) -> None:
+    async def note_queued(self, answers: Iterable[Changed | ChangedJob | NotFound | Conflict]) -> None:
         """Let claims begin to search where acts have queued tasks."""
-        hints = [answer.hint for answer in answers if isinstance(answer, Changed) and answer.hint is not None]
+        hints = [hint for answer in answers for hint in _queued_by(answer)]
         for hint, lane in zip(hints, await self._lanes.numbers_in_order([hint.lane for hint in hints]), strict=True):
             self._cursors.queued(lane, LanePosition(hint.due_at, hint.task))
 
@@ -95,3 +96,14 @@ class PostgresFollowing(JobFollowing):
             Hint(TaskId(str(task)), known[lane], Instant(due))
             for task, lane, due in zip(tasks, lanes, due_at, strict=True)
         ]
+
+
+def _queued_by(answer: Changed | ChangedJob | NotFound | Conflict) -> Sequence[Hint]:
+    """Return what an act has queued."""
+    match answer:
+        case Changed(hint=Hint() as hint):
+            return (hint,)
+        case ChangedJob():
+            return answer.effects.released
+        case _:
+            return ()
