@@ -132,7 +132,7 @@ class Server:
     def attempts(self, id: str) -> list[dict[str, Any]]:
         return list(self.ask("GET", f"/api/v1/tasks/{id}/attempts")[1]["items"])
 
-    def until(self, id: str, *statuses: str, seconds: float = 30.0) -> dict[str, Any]:
+    def until(self, id: str, *statuses: str, seconds: float = 60.0) -> dict[str, Any]:
         """Return the task once it has one of these statuses."""
         task: dict[str, Any] = {}
 
@@ -144,7 +144,7 @@ class Server:
         eventually(look, seconds, lambda: f"{task}\n{self.errors}")
         return task
 
-    def until_ended(self, id: str, seconds: float = 30.0) -> dict[str, Any]:
+    def until_ended(self, id: str, seconds: float = 60.0) -> dict[str, Any]:
         return self.until(id, *ENDED, seconds=seconds)
 
     def count(self, *statuses: str) -> int:

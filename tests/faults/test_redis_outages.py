@@ -104,5 +104,5 @@ def _start_latency(fleet: Fleet, number: int) -> float:
     payload = {"file": str(fleet.traces), "key": key, "seconds": 0.0}
     sent = time.time()
     assert fleet.ask("POST", "/api/v1/tasks", {"name": "traced.wait", "payload": payload}, api=1)[0] == 201
-    until(lambda: key in runs_of(fleet.traces), 5)
+    until(lambda: key in runs_of(fleet.traces), 30)
     return runs_of(fleet.traces)[key][0].began - sent

@@ -13,7 +13,7 @@ from drumline.redis import RedisQueue
 from tests.factories import claim_request, new_id
 
 NOW = ManualClock().now()
-PATIENCE = 10.0
+PATIENCE = 30.0
 
 
 def lane(name: str = "work", *, queue: str = "default", priority: int = 0, tenant: str = "default") -> Lane:

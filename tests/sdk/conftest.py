@@ -54,7 +54,7 @@ def served(house: EmbeddedTransport, *, port: int = 0) -> Iterator[int]:
 
 
 def _await_listening(port: int) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:

@@ -54,7 +54,7 @@ def test_a_submitted_task_gives_its_typed_result(add: Task[[int, int], Sum], ada
     ada.succeed(b'{"total": 5}')
 
     assert before is Status.QUEUED
-    assert handle.result(timeout=5) == Sum(5)
+    assert handle.result(timeout=30) == Sum(5)
     assert handle.status() is Status.COMPLETED
 
 
@@ -72,7 +72,7 @@ async def test_async_twins_work_on_the_callers_loop(add: Task[[int, int], Sum], 
     await asyncio.to_thread(ada.succeed, b'{"total": 5}')
 
     assert await handle == Sum(5)
-    assert await handle.aresult(timeout=5) == Sum(5)
+    assert await handle.aresult(timeout=30) == Sum(5)
     assert await handle.astatus() is Status.COMPLETED
     assert (await handle.ainfo()).attempt == 1
 
@@ -82,7 +82,7 @@ def test_a_failed_task_raises_what_the_worker_saw(add: Task[[int, int], Sum], ad
     ada.fail(ErrorInfo("ValueError", "no", "Traceback: line 7"))
 
     with pytest.raises(TaskFailed, match="ValueError: no") as caught:
-        handle.result(timeout=5)
+        handle.result(timeout=30)
 
     error = caught.value
     assert (error.kind, error.remote_message, error.traceback) == ("ValueError", "no", "Traceback: line 7")
@@ -96,7 +96,7 @@ def test_a_failed_task_can_be_run_again(add: Task[[int, int], Sum], ada: HandWor
     handle.retry()
     ada.succeed(b'{"total": 5}')
 
-    assert handle.result(timeout=5) == Sum(5)
+    assert handle.result(timeout=30) == Sum(5)
     with pytest.raises(Conflict):
         handle.retry()
 
@@ -108,7 +108,7 @@ def test_a_cancelled_task_has_no_result(add: Task[[int, int], Sum]) -> None:
     handle.cancel()
 
     with pytest.raises(TaskCancelled, match="was cancelled"):
-        handle.result(timeout=5)
+        handle.result(timeout=30)
 
 
 def test_a_completed_task_cannot_be_cancelled(add: Task[[int, int], Sum], ada: HandWorker) -> None:

@@ -69,13 +69,13 @@ def test_a_job_runs_to_its_result(shop: Shop) -> None:
     during = job.status()
     shop.worker.settle_with(last, b"30")
 
-    assert job.result(timeout=10) == {"total": 30}
+    assert job.result(timeout=30) == {"total": 30}
     assert job.result_of(shop.sum) == 30
     assert job.result_of(shop.charges) == [{"cents": 10}, {"cents": 20}]
     assert (before.status, before.owner, before.counts.total) == (JobStatus.PENDING, "me", 3)
     assert during is JobStatus.PROCESSING
     assert bytes(last.payload) == b'{"amounts":[10,20]}'
-    assert job.wait(timeout=5).counts.completed == 3
+    assert job.wait(timeout=30).counts.completed == 3
     assert job.url.endswith(job.id)
 
 
@@ -83,7 +83,7 @@ def test_every_execution_of_its_tasks_is_told_the_latest_first(shop: Shop) -> No
     job = shop.dag().submit()
     shop.worker.succeed(b'{"cents": 10}')
     shop.worker.fail(BOOM)
-    job.wait(timeout=10)
+    job.wait(timeout=30)
     job.resume()
     running = shop.worker.claim()
 
@@ -118,7 +118,7 @@ async def test_the_same_without_blocking(shop: Shop) -> None:
 
     assert await job == {"total": 30}
     assert await job.aresult_of(shop.charges) == [{"cents": 10}, {"cents": 20}]
-    assert (await job.await_end(timeout=5)).status is JobStatus.COMPLETED
+    assert (await job.await_end(timeout=30)).status is JobStatus.COMPLETED
     assert await job.astatus() is JobStatus.COMPLETED
     assert (await job.ainfo()).name == "closing"
     assert [node.key for node in await job.anodes()] == ["charge-0", "charge-1", "total"]
@@ -139,7 +139,7 @@ def test_a_chain_gives_the_result_of_its_last_task(shop: Shop) -> None:
     claimed = shop.worker.claim()
     shop.worker.settle_with(claimed, b'{"cents": 700}')
 
-    assert job.result(timeout=10) == {"cents": 700}
+    assert job.result(timeout=30) == {"cents": 700}
     assert bytes(claimed.payload) == b'{"order":7}'
     assert job.info().name == "row"
 
@@ -152,8 +152,8 @@ def test_results_of_many_tasks_come_in_order(shop: Shop) -> None:
         claimed = shop.worker.claim()
         shop.worker.settle_with(claimed, bytes(claimed.payload).replace(b"order", b"cents"))
 
-    assert job.result_of(many, timeout=10) == [{"cents": number} for number in range(250)]
-    assert len(job.result(timeout=10)) == 250
+    assert job.result_of(many, timeout=30) == [{"cents": number} for number in range(250)]
+    assert len(job.result(timeout=30)) == 250
 
 
 def test_a_node_has_its_result_before_the_job_has_ended(shop: Shop) -> None:
@@ -161,7 +161,7 @@ def test_a_node_has_its_result_before_the_job_has_ended(shop: Shop) -> None:
     shop.worker.succeed(b'{"cents": 10}')
     shop.worker.succeed(b'{"cents": 20}')
 
-    assert job.result_of(shop.charges, timeout=10) == [{"cents": 10}, {"cents": 20}]
+    assert job.result_of(shop.charges, timeout=30) == [{"cents": 10}, {"cents": 20}]
     with pytest.raises(WaitTimeout, match="'total' has not ended"):
         job.result_of(shop.sum, timeout=0)
 
@@ -172,7 +172,7 @@ def test_a_failed_job_tells_what_failed(shop: Shop) -> None:
 
     shop.worker.succeed(b'{"cents": 20}')
     with pytest.raises(JobFailed, match=r"task 'charge-0' failed: ValueError: boom") as caught:
-        job.result(timeout=10)
+        job.result(timeout=30)
 
     assert caught.value.failed == ("charge-0",)
     assert (caught.value.kind, caught.value.traceback) == ("ValueError", "Traceback: boom")
@@ -188,13 +188,13 @@ def test_a_failed_job_is_resumed(shop: Shop) -> None:
     job = shop.dag().submit()
     shop.worker.fail(BOOM)
     shop.worker.succeed(b'{"cents": 20}')
-    job.wait(timeout=10)
+    job.wait(timeout=30)
 
     job.resume()
     shop.worker.succeed(b'{"cents": 10}')
     shop.worker.succeed(b"30")
 
-    assert job.result(timeout=10) == {"total": 30}
+    assert job.result(timeout=30) == {"total": 30}
 
 
 def test_a_job_is_cancelled_once_or_twice(shop: Shop) -> None:
@@ -204,7 +204,7 @@ def test_a_job_is_cancelled_once_or_twice(shop: Shop) -> None:
     job.cancel()
 
     with pytest.raises(JobCancelled, match="was cancelled: wrong day"):
-        job.result(timeout=10)
+        job.result(timeout=30)
     with pytest.raises(TaskCancelled, match="was cancelled"):
         job.result_of(shop.sum)
 
@@ -244,7 +244,7 @@ def test_an_earlier_job_is_found_again(shop: Shop) -> None:
 
     again = shop.app.job(first.id)
 
-    assert again.result(timeout=10) == {"total": 30}
+    assert again.result(timeout=30) == {"total": 30}
     assert again.task("charge-1").result() == {"cents": 20}
     with pytest.raises(Invalid, match=r"has no task 'totl'; did you mean total\?"):
         again.task("totl")
@@ -284,7 +284,7 @@ def test_a_result_that_is_not_there_fails_the_task_for_good(shop: Shop) -> None:
     shop.worker.claim_nothing()
 
     with pytest.raises(JobFailed, match=r"the result of 'charge' has nothing at charge\.dollars"):
-        job.result(timeout=10)
+        job.result(timeout=30)
 
 
 def test_data_that_looks_like_a_reference_arrives_as_it_is(shop: Shop) -> None:

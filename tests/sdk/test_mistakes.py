@@ -59,7 +59,7 @@ class Shop:
         connection = sqlite3.connect(self.folder / "drumline.db", isolation_level=None)
         try:
             connection.execute("BEGIN")
-            self.charge.options(tx=connection).submit(7).result(timeout=5)
+            self.charge.options(tx=connection).submit(7).result(timeout=30)
         finally:
             connection.close()
 

@@ -124,13 +124,13 @@ async def test_two_stores_on_one_file_see_each_other_s_tasks(tmp_path: Path) -> 
 async def test_a_lock_that_another_process_keeps_is_waited_for_once_not_by_each(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("drumline.stores.sqlite.database.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("drumline.stores.sqlite.database.BUSY_SECONDS", 0.5)
     made = database(tmp_path / "d.db")
     await made.write(lambda connection: connection.execute("CREATE TABLE n (n)").rowcount)
     other = sqlite3.connect(tmp_path / "d.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
 
-    async with asyncio.timeout(3):  # fifty of them, one after the other, would take five seconds
+    async with asyncio.timeout(20):  # fifty of them, one after the other, would take 25 seconds
         answers = await asyncio.gather(*(made.write(insert(n)) for n in range(50)), return_exceptions=True)
     other.close()
 
