@@ -1,5 +1,6 @@
 """Mistakes that people make, and what they are told: each message says what is wrong, and where."""
 
+import asyncio
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -100,6 +101,10 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "an argument has another type, and no worker has told the types yet": (
         lambda shop: shop.charge.submit("seven"), drumline.Invalid,
+        "payload.order: must be a whole number, not a text",
+    ),
+    "an argument of asubmit has another type": (
+        lambda shop: asyncio.run(shop.charge.asubmit("seven")), drumline.Invalid,
         "payload.order: must be a whole number, not a text",
     ),
     "an argument is not JSON": (

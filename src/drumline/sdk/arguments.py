@@ -164,11 +164,7 @@ class Arguments:
         What only a worker can tell is left to it: secrets are read there, and annotations may name classes that are
         imported there alone.
         """
-        try:
-            hints = self._hints
-        except TypeError:
-            return
-        if hints and bytes(payload).find(WORD) < 0:
+        if self._can_check and bytes(payload).find(WORD) < 0:
             self.bind(payload)
 
     def _bind_loosely(self, value: Any) -> dict[str, Any]:
@@ -246,6 +242,14 @@ class Arguments:
     def _hints(self) -> dict[str, Any]:
         hints = resolve_hints(self._function, self._task, leave_out=(*self.injected, "return"))
         return {name: readable_hint(hint) for name, hint in hints.items()}
+
+    @cached_property
+    def _can_check(self) -> bool:
+        """Whether there are annotations, and all of them can be read here."""
+        try:
+            return bool(self._hints)
+        except TypeError:
+            return False
 
     @property
     def _extra_type(self) -> Any:

@@ -125,6 +125,7 @@ class Submittable(Generic[P, R]):
         """Submit a call; concurrent ones on this event loop travel together. `tx` as in `submit`."""
         tx = self._tx if TX not in kwargs else self._taken_tx(kwargs)
         request = self.request_for(args, kwargs)
+        self.definition.arguments.refuse_unfit(request.payload)
         hooks = self._app.hooks
         if hooks.before_submit:
             request = await hooks.aprepare(request)
