@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Thread
 from typing import Any, Self
 
 import urllib3
@@ -23,6 +24,8 @@ APP = Path(__file__).parent / "apps" / "traced.py"
 KEY = "sk_faults"
 START_SECONDS = 60.0
 LAST_LINES = 60
+CUT_OFF_SECONDS = 8.0
+"""A remote worker whose server is away for longer may be taken for dead: its last heartbeat is some seconds old."""
 
 Body = dict[str, Any]
 
@@ -40,6 +43,7 @@ class Member:
     """The interpreter of its next start: other versions have environments of their own."""
     process: "subprocess.Popen[bytes] | None" = None
     killed: list[int] = field(default_factory=list)
+    killed_at: float = 0.0
 
     @property
     def url(self) -> str:
@@ -79,6 +83,8 @@ class Fleet:
         self._folder = folder
         self._http = urllib3.PoolManager(maxsize=32, retries=False, timeout=urllib3.Timeout(connect=5, read=30))
         self.members: dict[str, Member] = {}
+        self.cut_off: set[int] = set()
+        """The remote workers whose server was away for so long that they may have been taken for dead."""
         self.python = sys.executable
         """The interpreter of processes that are enlisted from now on."""
         self.postgres = postgres or PostgresServer(durable=True)
@@ -133,6 +139,8 @@ class Fleet:
                 env=member.environment,
                 cwd=self._folder,
             )
+        if member in self.apis and member.killed_at:
+            Thread(target=self._note_outage, args=(member,), daemon=True).start()
 
     def kill(self, name: str) -> int:
         """End a process without a word, as a power cut would; return which it was."""
@@ -141,6 +149,7 @@ class Fleet:
         self.signal(name, signal.SIGKILL)
         assert member.process is not None
         member.process.wait(30)
+        member.killed_at = time.monotonic()
         return member.killed[-1]
 
     def signal(self, name: str, number: int) -> None:
@@ -242,6 +251,15 @@ class Fleet:
         with suppress(urllib3.exceptions.HTTPError):
             return self.ask("GET", "/readyz", api=api)[0] == 200
         return False
+
+    def _note_outage(self, api: Member) -> None:
+        """Wait until a server answers that was killed, and note which workers it has cut off for how long."""
+        number, began = self.apis.index(api), api.killed_at
+        while not self._is_up(number) and time.monotonic() < began + START_SECONDS:
+            time.sleep(0.1)
+        if time.monotonic() - began > CUT_OFF_SECONDS:
+            workers = [each for each in self.members.values() if each.environment.get("DRUMLINE_URL") == api.url]
+            self.cut_off |= {each.process.pid for each in workers if each.process is not None}
 
     def _crew(self) -> set[int]:
         return {member.pid for name, member in self.members.items() if name.startswith(("near-", "far-"))}

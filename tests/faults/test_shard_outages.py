@@ -14,7 +14,7 @@ from tests.harness.redis import RedisServer
 pytestmark = [pytest.mark.faults, pytest.mark.services, pytest.mark.timeout(300)]
 
 PATIENCE = 90.0
-RUNNING, LATER = 16, 24
+RUNNING, LATER = 16, 40
 
 
 @pytest.fixture
@@ -80,6 +80,7 @@ def test_a_database_that_goes_away_holds_up_its_own_tasks_and_loses_none(
 
     until(lambda: len(fleet.tasks("COMPLETED")) >= RUNNING + len(stored), PATIENCE, fleet.tasks)
     assert set(shards.values()) == {"main", "pg2"}
-    assert len(stored) >= LATER - 2, "tasks without a key go elsewhere once the shard is known to be away"
+    # Half of them if none went elsewhere; each look at a database that may be back costs one.
+    assert len(stored) >= LATER * 3 / 4, "tasks without a key go elsewhere once the shard is known to be away"
     assert {key: len(runs) for key, runs in runs_of(fleet.traces).items() if len(runs) > 1} == {}
     assert fleet.workers() == sessions, "no worker had to register again"

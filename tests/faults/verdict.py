@@ -68,7 +68,8 @@ class Story:
             yield "it ran again after it was completed"
         if self.in_vain > sum(outcome in INTERRUPTED for outcome in outcomes):
             yield f"it ran {self.in_vain} times in vain, and the history does not tell"
-        # Only executions of workers that were killed may come to nothing. (Commands have processes of their own.)
+        # Only executions of workers that were killed, or whose server was away for long, may come to nothing.
+        # (Commands have processes of their own.)
         if self.kind != "shell" and self.in_vain > sum(run.pid in killed for run in self.runs):
             yield f"it ran {self.in_vain} times in vain, and no kill explains it"
 
@@ -84,7 +85,7 @@ def judge(fleet: Fleet, load: Load, *, within: float) -> Verdict:
     waited = until(lambda: not _unended(fleet, load), within, lambda: _explain(fleet, load))
     assert not fleet.fallen(), f"ended by themselves: {fleet.fallen()}"
     stories = _stories(fleet, load)
-    wrong = [f"{fault}: {story}" for story in stories for fault in story.faults(fleet.killed)]
+    wrong = [f"{fault}: {story}" for story in stories for fault in story.faults(fleet.killed | fleet.cut_off)]
     assert not wrong, "\n".join(wrong[:TOLD])
     return Verdict(
         tasks=len(stories),
