@@ -5,7 +5,7 @@ import sys
 
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.harness.declared", "tests.harness.fixtures", "tests.harness.parameters"]
+pytest_plugins = ["tests.harness.declared", "tests.harness.fixtures", "tests.harness.order", "tests.harness.parameters"]
 
 # Tests start hundreds of processes: the first compiles what they import, and the others need not do it again. Nor need
 # the processes that share the tests, each of which imports all of them.
