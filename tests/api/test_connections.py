@@ -20,7 +20,7 @@ from drumline.core.limits import HttpLimits
 from drumline.core.metrics import Metrics
 from tests.api.conftest import KEY, submitted
 
-PATIENCE = 20.0
+PATIENCE = 40.0
 
 
 class Served:

@@ -14,7 +14,7 @@ from drumline.core.protocol import nonce_of
 from drumline.engine.engine import Engine
 from tests.api.conftest import KEY
 
-PATIENCE = 20.0
+PATIENCE = 40.0
 CLAIM = "8f14e45fceea167a"
 
 

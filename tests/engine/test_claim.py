@@ -16,7 +16,7 @@ from drumline.stores.no_queue import NoQueue
 from drumline.stores.sqlite import SqliteStore
 from tests.factories import new_id, request, submit
 
-A_WHILE = 5.0
+A_WHILE = 20.0
 """Longer than anything here should take; shorter than the safety net these engines poll at."""
 
 

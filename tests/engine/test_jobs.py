@@ -26,7 +26,7 @@ from drumline.stores.no_queue import NoQueue
 from drumline.stores.sqlite import SqliteStore
 from tests.factories import new_id
 
-A_WHILE = 5.0
+A_WHILE = 20.0
 WORKER = SessionSpec(host="h", pid=1, version="0", queues=(), types=(TaskType(name="work"),), capacity=100)
 
 

@@ -25,7 +25,7 @@ async def _task(engine: Engine) -> None:
 
 async def take(gateway: Gateway) -> Lease:
     session = await gateway.open_session(WORKER)
-    (task,) = await gateway.claim(session, limit=1, wait=0)
+    (task,) = await gateway.claim(session, limit=1, wait=10)
     return task.lease
 
 
@@ -36,7 +36,7 @@ def wanted(lease: Lease, *values: int, **fields: object) -> ChildRequests:
 
 async def test_children_are_started_once_and_their_outcomes_are_told(gateway: Gateway) -> None:
     session = await gateway.open_session(WORKER)
-    (parent,) = await gateway.claim(session, limit=1, wait=0)
+    (parent,) = await gateway.claim(session, limit=1, wait=10)
     started = await gateway.start_children(wanted(parent.lease, 1, 2))
     again = await gateway.start_children(wanted(parent.lease, 1, 2, 3))
     parked = await gateway.wait(WaitRequest(lease=parent.lease, waits=(GROUP,)))
@@ -46,7 +46,7 @@ async def test_children_are_started_once_and_their_outcomes_are_told(gateway: Ga
     (last,) = (task for task in claimed if task.lease.task == again.ids[2])
     await settle(gateway, last.lease, Failed(ErrorInfo("E", "no"), permanent=True))
 
-    (woken,) = await gateway.claim(session, limit=1, wait=0)
+    (woken,) = await gateway.claim(session, limit=1, wait=10)
     answered = await gateway.wait(WaitRequest(lease=woken.lease, waits=(GROUP,)))
     page = await gateway.outcomes(woken.lease, "c", "", first=1)
 

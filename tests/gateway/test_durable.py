@@ -26,11 +26,11 @@ async def _task(engine: Engine) -> None:
 
 async def test_a_record_is_kept_and_comes_with_the_next_claim(gateway: Gateway) -> None:
     session = await gateway.open_session(WORKER)
-    (first,) = await gateway.claim(session, limit=1, wait=0)
+    (first,) = await gateway.claim(session, limit=1, wait=10)
     answers = await gateway.record([step(first.lease, "a", {"x": [1]}), tried(first.lease, "b", 2)])
     await settle(gateway, first.lease, Released())
 
-    (second,) = await gateway.claim(session, limit=1, wait=0)
+    (second,) = await gateway.claim(session, limit=1, wait=10)
 
     assert [each.seq for each in answers if isinstance(each, Record)] == [1, 2]
     assert (first.recorded, second.recorded) == (0, 2)

@@ -22,12 +22,12 @@ from tests.gateway.conftest import KEY, engines_of
 from tests.gateway.wire import Wire
 
 WORKER = SessionSpec(host="h", pid=7, version="1", queues=(), types=(TaskType(name="work", doc="d"),), capacity=3)
-A_WHILE = 10.0
+A_WHILE = 30.0
 
 
 async def take(gateway: Gateway) -> Lease:
     session = await gateway.open_session(WORKER)
-    (task,) = await gateway.claim(session, limit=1, wait=0)
+    (task,) = await gateway.claim(session, limit=1, wait=10)
     return task.lease
 
 
@@ -53,7 +53,7 @@ async def test_a_claimed_task_comes_whole(engine: Engine, gateway: Gateway) -> N
     submitted = await engine.submissions.submit(asked)
     session = await gateway.open_session(WORKER)
 
-    (task,) = await gateway.claim(session, limit=5, wait=0)
+    (task,) = await gateway.claim(session, limit=5, wait=10)
 
     assert task.lease.task == submitted.id
     assert (task.name, task.queue, task.priority, task.attempt, task.tenant) == ("work", "q", 5, 1, "default")
@@ -205,11 +205,11 @@ async def test_a_claim_may_name_other_queues_than_the_session_was_opened_with(en
         await engine.submissions.submit(request(queue=queue))
     session = await gateway.open_session(replace(WORKER, queues=("a",)))
 
-    (other,) = await gateway.claim(session, limit=5, wait=0, queues=("b",))
+    (other,) = await gateway.claim(session, limit=5, wait=10, queues=("b",))
     await gateway.change_session(session, queues=("b",), capacity=9)
     await engine.submissions.submit(request(queue="b"))
-    (again,) = await gateway.claim(session, limit=5, wait=0, queues=("b",))
-    (rest,) = await gateway.claim(session, limit=5, wait=0, queues=())
+    (again,) = await gateway.claim(session, limit=5, wait=10, queues=("b",))
+    (rest,) = await gateway.claim(session, limit=5, wait=10, queues=())
 
     assert (other.queue, again.queue, rest.queue) == ("b", "b", "a")
     (view,) = await engine.sessions.list()

@@ -23,13 +23,13 @@ NEXT = Raw(b'{"n":2}')
 async def test_a_restart_gives_the_next_claim_another_payload(engine: Engine, gateway: Gateway) -> None:
     await engine.submissions.submit(request())
     session = await gateway.open_session(WORKER)
-    (first,) = await gateway.claim(session, limit=1, wait=0)
+    (first,) = await gateway.claim(session, limit=1, wait=10)
     await gateway.record([step(first.lease, "a")])
 
     answer = await gateway.restart(RestartRequest(lease=first.lease, payload=NEXT))
     again = await gateway.restart(RestartRequest(lease=first.lease, payload=Raw(b'{"n":3}')))
 
-    (second,) = await gateway.claim(session, limit=1, wait=0)
+    (second,) = await gateway.claim(session, limit=1, wait=10)
     assert answer is again is State.QUEUED
     assert second.lease.task == first.lease.task
     assert (bytes(second.payload), second.recorded, second.attempt) == (bytes(NEXT), 0, 1)

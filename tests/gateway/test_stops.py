@@ -44,7 +44,7 @@ async def listen(gateway: Gateway, lease: Lease) -> "asyncio.Task[Stops]":
 async def held(engine: Engine, gateway: Gateway) -> Lease:
     await engine.submissions.submit(request())
     session = await gateway.open_session(WORKER)
-    (task,) = await gateway.claim(session, limit=1, wait=0)
+    (task,) = await gateway.claim(session, limit=1, wait=10)
     return task.lease
 
 
@@ -69,7 +69,7 @@ async def test_a_worker_is_told_of_a_forced_end_at_once(engine: Engine, gateway:
 async def test_a_worker_is_told_of_a_cancelled_job_at_once(engine: Engine, gateway: Gateway) -> None:
     job = await engine.jobs.submit(JobRequest(name="j", tasks={"a": JobTaskRequest(name="work")}))
     session = await gateway.open_session(WORKER)
-    (task,) = await gateway.claim(session, limit=1, wait=0)
+    (task,) = await gateway.claim(session, limit=1, wait=10)
     listening = await listen(gateway, task.lease)
 
     await engine.jobs.cancel(job.id)

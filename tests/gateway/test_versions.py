@@ -196,7 +196,7 @@ async def test_our_worker_passes_over_what_later_servers_will_say(
         await work_with(gateway, engine)
         session = await gateway.open_session(SPEC)
         await submit(engine)
-        (task,) = await gateway.claim(session, limit=1, wait=0)
+        (task,) = await gateway.claim(session, limit=1, wait=10)
         progress = progress_of(1.0, 2.0, "rows")
         assert progress is not None
         await gateway.report_progress([ProgressNote(task.lease, progress)])
@@ -260,7 +260,7 @@ async def test_a_worker_that_registered_with_a_new_server_works_with_an_old_one_
         session = await gateway.open_session(SPEC)
         await submit(engine, 2)
         servers.is_first = True
-        (first,) = await gateway.claim(session, limit=1, wait=0, held={"default": 1})
+        (first,) = await gateway.claim(session, limit=1, wait=10, held={"default": 1})
         lease = first.lease
         chunk = LogChunk(task=lease.task, epoch=lease.epoch, seq=0, text="started\n", nonce=lease.nonce)
         assert await gateway.append_log([chunk]) == []
@@ -270,5 +270,5 @@ async def test_a_worker_that_registered_with_a_new_server_works_with_an_old_one_
         assert (await engine.sessions.get(session)).usage == NO_USAGE
 
         servers.is_first = False
-        (second,) = await gateway.claim(session, limit=1, wait=0, held={"default": 1})
+        (second,) = await gateway.claim(session, limit=1, wait=10, held={"default": 1})
         assert await gateway.settle([Report(second.lease, Succeeded())]) == [State.COMPLETED]

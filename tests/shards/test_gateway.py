@@ -29,7 +29,7 @@ from tests.harness.proxy import Proxy
 from tests.shards.world import World, front, opened
 
 WORKER = SessionSpec(host="h", pid=7, version="1", queues=(), types=(TaskType(name="work"),), capacity=8)
-A_WHILE = 10.0
+A_WHILE = 30.0
 
 
 @pytest.fixture

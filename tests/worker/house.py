@@ -28,7 +28,7 @@ from drumline.worker.executors.catalogue import BuiltIn, assemble
 from drumline.worker.options import WorkerOptions
 from drumline.worker.worker import Worker
 
-DEADLINE = 20.0
+DEADLINE = 60.0
 
 
 class Line:
