@@ -27,7 +27,7 @@ from typing import IO, Any, Final, Literal
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # run as a script, it finds its room too
 
 from bench.scale.meter import cpu_seconds
-from bench.services import Postgres, Redis, postgres, redis, resident_mb, stop_groups
+from bench.services import Postgres, Redis, free_ports, postgres, redis, resident_mb, stop_groups
 
 SCRIPTS: Final = Path(__file__).parent / "peers"
 WORKERS: Final = 2
@@ -40,6 +40,8 @@ FLOW_ROUNDS: Final = 3
 PACED_SECONDS: Final = 20.0
 QUICK: Final = 0.35  # the share of all that which a quick run does
 LIMIT_SECONDS: Final = 20.0
+SERVER_SECONDS: Final = 120.0  # within which the server of a peer has to be ready
+SERVER_PORTS: Final = 12
 POLL_SECONDS: Final = 0.01
 GIST: Final = 800
 STATISTICS_SECONDS: Final = 1.5
@@ -54,6 +56,14 @@ class PeerFailed(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Server:
+    """What a peer has running beside its workers: in an environment of its own, started by the peer's script."""
+
+    language: Literal["node", "programs"]
+    needs: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Peer:
     """A task queue to compare with.
 
@@ -64,7 +74,9 @@ class Peer:
     needs: tuple[str, ...]
     backlog: int
     in_flight: int = 1
-    language: Literal["python", "node", "go"] = "python"
+    language: Literal["python", "python3.12", "node", "go"] = "python"
+    """What its script is written in; `python3.12` takes a newer Python than the one that measures, if it has to."""
+    server: Server | None = None
     durable: int | None = None
     """Tasks of ten durable steps each that two workers do in about ten seconds; None if it has no steps."""
     is_ours: bool = False
@@ -129,16 +141,19 @@ PEERS: Final = {
         needs=("saq[redis,hiredis]", "typing-extensions", "uvloop"), backlog=40_000, in_flight=50,
         on_kill="nothing; swept after its timeout",
     ),
+    "oban": Peer(
+        needs=("oban", "uvloop"), backlog=40_000, in_flight=16, language="python3.12",
+        on_kill="nothing; runs again after 5 to 6 minutes",
+    ),
     "procrastinate": Peer(
         needs=("procrastinate", "psycopg[binary,pool]", "uvloop"), backlog=8_000, in_flight=16,
         on_kill="nothing; stays stalled until your code retries it",
     ),
 }  # fmt: skip
 LEFT_OUT: Final = {
-    "oban": "its package for Python needs Python 3.12, and peers run on the Python that measures",
+    "airflow, prefect": "they run flows, not single tasks: no script for them yet, though both can be had by pip",
     "temporal": "its server is in no package registry but as Go modules, a build of hundreds of them",
     "restate": "its server can be had by npm (@restatedev/restate-server); it has no script here yet",
-    "airflow, prefect": "they run flows, not single tasks: no script for them yet, though both can be had by pip",
     "windmill": "its server is in no package registry; its comparison is repeated by python -m bench.flows",
 }
 """Systems that are compared with ours elsewhere, and why they are not measured here."""
@@ -186,6 +201,8 @@ class _Bench:
         self._peer, self._name = PEERS[name], name
         self._database, self._broker, self._steps = database, broker, steps
         self._home = _environment(name, self._peer)
+        self._server = _server_environment(name, self._peer)
+        self._ports = free_ports(SERVER_PORTS) if self._peer.server else []
         self._attendants: list[int] = []
 
     def measure(self, share: float) -> dict[str, Any]:
@@ -322,18 +339,29 @@ class _Bench:
     def _attendant(self) -> Iterator[None]:
         """Begin anew, and run what a deployment has running all the time beside its workers."""
         self._reset()
-        if not self._peer.is_ours:
+        if not self._peer.is_ours and self._peer.server is None:
             yield
             return
-        with tempfile.TemporaryDirectory(prefix="drumline-attendant-") as folder:
-            with (Path(folder) / "log").open("wb") as log:
-                attendant = self._start("attendant", Path(folder), log)
+        with tempfile.TemporaryDirectory(prefix="drumline-attendant-") as name:
+            folder = Path(name)
+            with (folder / "log").open("wb") as log:
+                attendant = self._start("attendant", folder, log)
             self._attendants = [attendant.pid]
             try:
+                if self._peer.server is not None:
+                    self._await_server(attendant, folder)
                 yield
             finally:
                 self._attendants = []
                 stop_groups([attendant])
+
+    def _await_server(self, attendant: subprocess.Popen[bytes], folder: Path) -> None:
+        """Wait until the attendant has said that its server can be used."""
+        deadline = time.monotonic() + SERVER_SECONDS
+        while not (folder / "ready").exists():
+            if attendant.poll() is not None or time.monotonic() > deadline:
+                raise PeerFailed(f"its server did not start: {_gist((folder / 'log').read_text(errors='replace'))}")
+            time.sleep(POLL_SECONDS)
 
     @contextmanager
     def _workers(self) -> Iterator[tuple[Path, list[int]]]:
@@ -341,7 +369,7 @@ class _Bench:
         with tempfile.TemporaryDirectory(prefix="drumline-tally-") as folder:
             tally = Path(folder)
             with (tally / "log").open("wb") as log:
-                running = [self._start("worker", tally, log) for _ in range(WORKERS)]
+                running = [self._start("worker", tally, log, number) for number in range(WORKERS)]
             try:
                 yield tally, [worker.pid for worker in running]
             except PeerFailed as error:
@@ -349,21 +377,23 @@ class _Bench:
             finally:
                 stop_groups(running)
 
-    def _start(self, role: str, tally: Path, log: IO[bytes]) -> subprocess.Popen[bytes]:
-        command, environ = self._command(role), self._environ() | {"PEER_TALLY_DIR": str(tally)}
+    def _start(self, role: str, tally: Path, log: IO[bytes], number: int = 0) -> subprocess.Popen[bytes]:
+        command = self._command(role)
+        environ = self._environ() | {"PEER_TALLY_DIR": str(tally), "PEER_NUMBER": str(number)}
         return subprocess.Popen(command, cwd=self._home, env=environ, stdout=log, stderr=log, start_new_session=True)
 
     def _command(self, *words: object) -> list[str]:
+        python = [str(self._home / "bin" / "python"), str(SCRIPTS / f"{self._name}_peer.py")]
         commands = {
-            "node": [shutil.which("node") or "node", str(SCRIPTS / f"{self._name}.mjs")],
+            "node": [_node(self._home), str(SCRIPTS / f"{self._name}.mjs")],
             "go": [str(self._home / self._name)],
-            "python": [str(self._home / "bin" / "python"), str(SCRIPTS / f"{self._name}_peer.py")],
         }
-        return [*commands[self._peer.language], *map(str, words)]
+        return [*commands.get(self._peer.language, python), *map(str, words)]
 
     def _environ(self) -> dict[str, str]:
         urls = {"PEER_REDIS_URL": self._broker.url, "PEER_POSTGRES_URL": self._database.url("peer")}
-        return os.environ | urls | {"PYTHONDONTWRITEBYTECODE": "1", "PEER_STEPS": str(self._steps)}
+        server = {"PEER_SERVER": str(self._server), "PEER_PORTS": ",".join(map(str, self._ports))}
+        return os.environ | urls | server | {"PYTHONDONTWRITEBYTECODE": "1", "PEER_STEPS": str(self._steps)}
 
 
 def _drain_rate(tally: Path, queued: int) -> float:
@@ -430,15 +460,31 @@ def _rate(count: int, seconds: float) -> float:
 
 def _environment(name: str, peer: Peer) -> Path:
     """Return the folder of the peer's own environment, making it if it is not there."""
-    if peer.is_ours:
-        return Path(sys.prefix)
+    return Path(sys.prefix) if peer.is_ours else install_environment(name, peer.language, peer.needs)
+
+
+def _server_environment(name: str, peer: Peer) -> Path | None:
+    """Return the folder of the peer's server, making it if it is not there."""
+    if peer.server is None:
+        return None
+    return install_environment(f"{name}-server", peer.server.language, peer.server.needs)
+
+
+def install_environment(folder: str, language: str, needs: Sequence[str]) -> Path:
+    """Return a folder of the cache that holds these packages, installing them if it does not."""
     cache = os.environ.get("DRUMLINE_BENCH_CACHE") or Path.home() / ".cache" / "drumline-bench"
-    home = Path(cache).resolve() / name
-    command = [sys.executable, str(SCRIPTS / "install.py"), str(home), peer.language, *peer.needs]
+    home = Path(cache).resolve() / folder
+    command = [sys.executable, str(SCRIPTS / "install.py"), str(home), language, *needs]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode != 0:
         raise PeerFailed(_gist(done.stderr))
     return home
+
+
+def _node(home: Path) -> str:
+    """Return the Node.js of an environment that has one of its own, or that of the machine."""
+    own = home / "node_modules" / ".bin" / "node"
+    return str(own) if own.exists() else shutil.which("node") or "node"
 
 
 def _gist(words: str) -> str:

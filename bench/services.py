@@ -6,6 +6,7 @@ its own process id. PostgreSQL keeps every promise it makes about disks; Redis k
 
 import os
 import pwd
+import random
 import shutil
 import signal
 import socket
@@ -13,12 +14,13 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 HOST: Final = "127.0.0.1"
+PORTS: Final = (20_000, 32_000)  # below those that connections are given
 START_SECONDS: Final = 20.0
 STOP_SECONDS: Final = 20.0
 WORKER_STOP_SECONDS: Final = 5.0
@@ -173,6 +175,20 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])
+
+
+def free_ports(count: int) -> list[int]:
+    """Return as many different ports that nobody listens on, all of 15 bits: Temporal keeps them in such columns."""
+    found: list[int] = []
+    with ExitStack() as held:
+        for port in random.sample(range(*PORTS), len(range(*PORTS))):
+            if len(found) == count:
+                break
+            probe = held.enter_context(socket.socket())
+            with suppress(OSError):
+                probe.bind((HOST, port))
+                found.append(port)
+    return found
 
 
 def _owner() -> str | None:

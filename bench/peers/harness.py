@@ -20,6 +20,8 @@ import itertools
 import json
 import mmap
 import os
+import signal
+import subprocess
 import sys
 import threading
 import time
@@ -32,6 +34,12 @@ from typing import Any, Final
 
 REDIS_URL: Final = os.environ.get("PEER_REDIS_URL", "redis://127.0.0.1:6379/0")
 POSTGRES_URL: Final = os.environ.get("PEER_POSTGRES_URL", "postgresql://127.0.0.1/peer")
+PORTS: Final = tuple(int(port) for port in os.environ.get("PEER_PORTS", "").split(",") if port)
+"""Free ports on the loopback address, for a peer that has a server."""
+SERVER: Final = Path(os.environ.get("PEER_SERVER", "."))
+"""The folder where the server of such a peer was installed."""
+NUMBER: Final = int(os.environ.get("PEER_NUMBER", "0"))
+"""Which of the workers this is."""
 BATCH: Final = 1000
 STEPS: Final = int(os.environ.get("PEER_STEPS", "0"))
 """Durable steps that a task takes, one after the other; then they are what counts."""
@@ -112,6 +120,7 @@ class Peer:
     setup: Callable[[], object] = lambda: None
     run: Callable[[Coroutine[Any, Any, None]], None] = asyncio.run
     attend: Callable[[], object] | None = None
+    version: Callable[[], str] | None = None
 
 
 def blocking(
@@ -137,7 +146,7 @@ def main(peer: Peer) -> None:
     """Answer one command."""
     match sys.argv[1:]:
         case ["version"]:
-            _reply(metadata.version(peer.distribution))
+            _reply(peer.version() if peer.version else metadata.version(peer.distribution))
         case ["setup"]:
             peer.setup()
         case ["worker"]:
@@ -152,6 +161,36 @@ def main(peer: Peer) -> None:
             peer.run(_paced(peer, float(rate), float(seconds)))
         case _:
             sys.exit(__doc__)
+
+
+def attend(command: list[str], prepare: Callable[[], object], environ: dict[str, str] | None = None) -> None:
+    """Run a server in a folder of its own, say that it is ready once `prepare` has returned, and wait for SIGTERM."""
+    folder = Path(os.environ["PEER_TALLY_DIR"])
+    over = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: over.set())
+    server = subprocess.Popen(command, cwd=folder, env=os.environ | (environ or {}))
+    threading.Thread(target=lambda: os._exit(server.wait()), daemon=True).start()  # it is over without its server
+    try:
+        prepare()
+        (folder / "ready").touch()
+        over.wait()
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def until(call: Callable[[], object], seconds: float = 60.0) -> None:
+    """Try `call` until it raises nothing."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            call()
+        except Exception:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+        else:
+            return
 
 
 async def _enqueue(peer: Peer, count: int, seconds: float, in_flight: int) -> None:
