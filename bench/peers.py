@@ -119,6 +119,11 @@ PEERS: Final = {
         needs=("dbos",), backlog=8_000, in_flight=16, durable=1_000,
         on_kill="nothing; runs again when the same executor starts again",
     ),
+    "restate": Peer(
+        needs=("@restatedev/restate-sdk", "@restatedev/restate-sdk-clients", "node@24"), backlog=20_000, in_flight=50,
+        language="node", server=Server(language="node", needs=("@restatedev/restate-server",)),
+        on_kill="nothing; runs again within a second",
+    ),
     "absurd": Peer(
         needs=("absurd-sdk", "absurdctl"), backlog=8_000, in_flight=16, durable=1_000,
         on_kill="nothing; runs again when its claim of 120 s is over",
@@ -153,7 +158,6 @@ PEERS: Final = {
 LEFT_OUT: Final = {
     "airflow, prefect": "they run flows, not single tasks: no script for them yet, though both can be had by pip",
     "temporal": "its server is in no package registry but as Go modules, a build of hundreds of them",
-    "restate": "its server can be had by npm (@restatedev/restate-server); it has no script here yet",
     "windmill": "its server is in no package registry; its comparison is repeated by python -m bench.flows",
 }
 """Systems that are compared with ours elsewhere, and why they are not measured here."""
