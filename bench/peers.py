@@ -119,6 +119,13 @@ PEERS: Final = {
         needs=("dbos",), backlog=8_000, in_flight=16, durable=1_000,
         on_kill="nothing; runs again when the same executor starts again",
     ),
+    "temporal": Peer(
+        needs=("temporalio", "uvloop"), backlog=6_000, in_flight=50,
+        server=Server(
+            language="programs", needs=("go.temporal.io/server//cmd/server", "go.temporal.io/server//cmd/tools/sql")
+        ),
+        on_kill="nothing; runs again when its start-to-close timeout of 60 s is over",
+    ),
     "restate": Peer(
         needs=("@restatedev/restate-sdk", "@restatedev/restate-sdk-clients", "node@24"), backlog=20_000, in_flight=50,
         language="node", server=Server(language="node", needs=("@restatedev/restate-server",)),
@@ -157,7 +164,6 @@ PEERS: Final = {
 }  # fmt: skip
 LEFT_OUT: Final = {
     "airflow, prefect": "they run flows, not single tasks: no script for them yet, though both can be had by pip",
-    "temporal": "its server is in no package registry but as Go modules, a build of hundreds of them",
     "windmill": "its server is in no package registry; its comparison is repeated by python -m bench.flows",
 }
 """Systems that are compared with ours elsewhere, and why they are not measured here."""
