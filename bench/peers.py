@@ -92,12 +92,12 @@ PEERS: Final = {
         on_kill="nothing; runs again after 15 to 20 s",
     ),
     "bullmq": Peer(
-        needs=("bullmq", "ioredis"), backlog=150_000, in_flight=100, language="node",
+        needs=("bullmq", "ioredis", "node@24"), backlog=150_000, in_flight=100, language="node",
         on_kill="nothing; runs again when its lock of 30 s has expired",
     ),
     "graphile-worker": Peer(
-        needs=("graphile-worker",), backlog=150_000, in_flight=16, language="node",
-        on_kill="nothing; runs again after 4 hours",
+        needs=("graphile-worker", "node@24"), backlog=300_000, in_flight=16, language="node",
+        on_kill="nothing; up to 5,000 that it had fetched run again after 4 hours",
     ),
     "pgqueuer": Peer(
         needs=("pgqueuer[asyncpg]", "uvloop"), backlog=200_000, in_flight=16,
@@ -112,7 +112,7 @@ PEERS: Final = {
         on_kill="nothing; runs again when its heartbeat is too old",
     ),
     "pg-boss": Peer(
-        needs=("pg-boss",), backlog=60_000, in_flight=16, language="node",
+        needs=("pg-boss", "node@24"), backlog=60_000, in_flight=16, language="node",
         on_kill="nothing; runs again after 15 minutes",
     ),
     "dbos": Peer(
