@@ -112,7 +112,8 @@ PEERS: Final = {
         on_kill="nothing; runs again when its heartbeat is too old",
     ),
     "pg-boss": Peer(
-        needs=("pg-boss", "node@24"), backlog=60_000, in_flight=16, language="node",
+        # 12.38.0 asks for a release of rrule-temporal that could not be had when this was written.
+        needs=("pg-boss@<12.38", "node@24"), backlog=60_000, in_flight=16, language="node",
         on_kill="nothing; runs again after 15 minutes",
     ),
     "dbos": Peer(

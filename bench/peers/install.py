@@ -32,15 +32,19 @@ def install(home: Path, language: str, packages: list[str]) -> None:
         build_programs(home, packages)
     else:
         commands = {"node": node_commands, "go": partial(go_commands, home)}
+        # npm chooses releases that suit the Node.js it runs on: that of the environment, once it is there.
+        environ = os.environ | {"PATH": f"{home / 'node_modules' / '.bin'}{os.pathsep}{os.environ['PATH']}"}
         for command in commands.get(language, partial(python_commands, home, language))(packages):
-            subprocess.run(command, check=True, cwd=home, stdout=sys.stderr)
+            subprocess.run(command, check=True, cwd=home, env=environ, stdout=sys.stderr)
     stamp.write_text(needs)
 
 
 def node_commands(packages: list[str]) -> list[list[str]]:
-    """Return the commands that install packages with npm into the working directory."""
+    """Return the commands that install packages with npm into the working directory, a Node.js among them first."""
     npm = shutil.which("npm") or "npm"
-    return [[npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", ".", *packages]]
+    install = [npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", "."]
+    node = [package for package in packages if package.startswith("node@")]
+    return [[*install, *part] for part in (node, [each for each in packages if each not in node]) if part]
 
 
 def go_commands(home: Path, packages: list[str]) -> list[list[str]]:

@@ -77,6 +77,7 @@ await main({
     const ingress = require("@restatedev/restate-sdk-clients").connect({ url: `http://${HOST}:${ingressPort}` });
     const clients = Array.from({ length: WORKERS }, (_, place) => ingress.serviceSendClient({ name: `noop${place}` }));
     let turn = 0;
+    await fetch(`http://${HOST}:${ingressPort}/restate/health`); // the first request takes long to set up
     return {
       submit: (sentMs) => clients[(turn += 1) % WORKERS].run(sentMs),
       close: () => undefined,
