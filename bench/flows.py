@@ -1,7 +1,7 @@
 """Measure flows whose tasks run one after the other: ten that compute `fibo(33)`, and forty light ones, `fibo(10)`.
 
-    python -m bench.flows                    on SQLite, then on PostgreSQL with Redis
-    python -m bench.flows --only embedded    one of them: embedded, distributed
+    python -m bench.flows                    on SQLite, on PostgreSQL with Redis, then Prefect and Airflow
+    python -m bench.flows --only embedded    some of them: embedded, distributed, prefect, airflow
     python -m bench.flows --quick            fibo(25) instead of fibo(33)
 
 The work is that of Windmill's comparison of workflow engines (https://www.windmill.dev/docs/misc/benchmarks/competitors).
@@ -12,7 +12,10 @@ The limit is the same calls in a plain loop, so what is left is the time between
 import argparse
 import asyncio
 import json
+import os
+import signal
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -23,7 +26,8 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from bench.services import postgres, redis
+from bench.peers import SCRIPTS, PeerFailed, install_environment
+from bench.services import Postgres, free_ports, postgres, redis, stop_groups
 from drumline.core.job import JobRequest, JobStatus, JobTaskRequest
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
@@ -42,6 +46,14 @@ LONG: Final = 10
 LIGHT: Final = 40
 LIGHT_NUMBER: Final = 10
 WAIT_SECONDS: Final = 300.0
+PEER_SECONDS: Final = 1800.0
+PEER_PORTS: Final = 4
+GIST: Final = 2000
+PEERS: Final = {
+    "prefect": ("prefect", "fastapi<0.150"),  # 3.8.8 allows newer ones, and does not start with them
+    "airflow": ("apache-airflow", "psycopg2-binary", "asyncpg"),
+}
+"""What each peer needs in its environment; its script is `peers/NAME_flow.py`."""
 
 app = Drumline("flows")
 
@@ -127,7 +139,31 @@ def measure(flows: dict[str, tuple[int, int]], only: list[str]) -> dict[str, dic
         with postgres() as database, redis() as broker:
             settings = Settings(store_url=Secret(database.recreate("flows")), queue_url=Secret(broker.url))
             found["drumline"] = run_measured(settings, flows)
+    with postgres() as database:
+        for name in PEERS:
+            if name in only:
+                told = measure_peer(name, database, flows)
+                found[f"{name} {told.pop('version')}"] = told
     return found
+
+
+def measure_peer(name: str, database: Postgres, flows: dict[str, tuple[int, int]]) -> dict[str, Any]:
+    """Return the median seconds that each flow takes a peer, and its version."""
+    home = install_environment(f"{name}-flow", "python", PEERS[name])
+    command = [str(home / "bin" / "python"), str(SCRIPTS / f"{name}_flow.py"), json.dumps(flows)]
+    ports = ",".join(map(str, free_ports(PEER_PORTS)))
+    with tempfile.TemporaryDirectory(prefix="drumline-flow-", ignore_cleanup_errors=True) as folder:
+        own = {"PEER_TALLY_DIR": folder, "PEER_PORTS": ports, "PEER_POSTGRES_URL": database.recreate("flows")}
+        told, log = Path(folder) / "told", Path(folder) / "log"
+        with told.open("wb") as output, log.open("wb") as errors:
+            environ = os.environ | own | {"PYTHONDONTWRITEBYTECODE": "1"}
+            peer = subprocess.Popen(command, env=environ, stdout=output, stderr=errors, start_new_session=True)
+        try:
+            if peer.wait(PEER_SECONDS) != 0:
+                raise PeerFailed(log.read_text(errors="replace")[-GIST:])
+            return dict(json.loads(told.read_text().splitlines()[-1]))
+        finally:
+            stop_groups([peer])
 
 
 def run_measured(settings: Settings, flows: dict[str, tuple[int, int]]) -> dict[str, float]:
@@ -157,10 +193,11 @@ def rows_of(found: dict[str, dict[str, float]], flows: dict[str, tuple[int, int]
 def main() -> None:
     """Read the flags, measure and print."""
     flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    flags.add_argument("--only", default="embedded,distributed")
+    flags.add_argument("--only", default=",".join(("embedded", "distributed", *PEERS)))
     flags.add_argument("--quick", action="store_true", help="fibo(25) instead of fibo(33)")
     given = flags.parse_args()
     set_up_logging("error")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that servers and peers are stopped
     number = 25 if given.quick else 33
     flows = {f"{LONG} x fibo({number})": (LONG, number), f"{LIGHT} x fibo({LIGHT_NUMBER})": (LIGHT, LIGHT_NUMBER)}
     sys.stdout.write("\n".join(rows_of(measure(flows, given.only.split(",")), flows)) + "\n")

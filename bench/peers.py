@@ -164,7 +164,7 @@ PEERS: Final = {
     ),
 }  # fmt: skip
 LEFT_OUT: Final = {
-    "airflow, prefect": "they run flows, not single tasks: no script for them yet, though both can be had by pip",
+    "airflow, prefect": "they run flows, not single tasks: python -m bench.flows measures them",
     "windmill": "its server is in no package registry; its comparison is repeated by python -m bench.flows",
 }
 """Systems that are compared with ours elsewhere, and why they are not measured here."""
