@@ -3,7 +3,7 @@ import type { ErrorBody } from "@/api/types";
 import { texts } from "@/texts";
 import { Button } from "./Button";
 import { Copy } from "./Copy";
-import { chainOf, type Frame, type Link } from "./frames";
+import { chainOf, endsOf, type Frame, type Link } from "./frames";
 import css from "./Traceback.module.css";
 
 /** An error as people read it: the root cause first, then what came of it; frames of libraries are folded. */
@@ -37,11 +37,15 @@ export function Traceback({ error }: { error: ErrorBody }) {
                 <span>{link.title || `${error.kind}: ${error.message}`}</span>
               </p>
               <Frames of={shownOf(link, isAll)} />
+              <Members of={link.members} />
             </li>
           ))}
         </ol>
       ) : (
-        <Frames of={shownOf(chain[0], isAll)} />
+        <>
+          <Frames of={shownOf(chain[0], isAll)} />
+          <Members of={chain[0]?.members} />
+        </>
       )}
       {frames.length === 0 && error.traceback && <pre className={css.raw}>{error.traceback}</pre>}
       {folded > 0 && (
@@ -57,18 +61,44 @@ function shownOf(link: Link | undefined, isAll: boolean): Frame[] {
   return (link?.frames ?? []).filter((frame) => isAll || !frame.isLibrary);
 }
 
+/** Where it went, step by step; the middle of a long way is folded. */
 function Frames({ of }: { of: Frame[] }) {
+  const [isLong, setLong] = useState(false);
   if (of.length === 0) return null;
+  const { head, hidden, tail } = endsOf(of);
   return (
     <ol className={css.frames}>
-      {of.map((frame) => (
-        <li key={`${frame.file}:${frame.line}:${frame.place}`} data-library={frame.isLibrary || undefined}>
-          <span className={css.where}>
-            {frame.file}:{frame.line} <b>{frame.name}</b>
-          </span>
-          {frame.code && <code>{frame.code}</code>}
+      {(isLong ? of : head).map(stepOf)}
+      {hidden > 0 && !isLong && (
+        <li className={css.fold}>
+          <Button tone="quiet" onClick={() => setLong(true)}>
+            {texts.parts.showMoreFrames(hidden)}
+          </Button>
         </li>
-      ))}
+      )}
+      {!isLong && tail.map(stepOf)}
     </ol>
+  );
+}
+
+function stepOf(frame: Frame) {
+  return (
+    <li key={`${frame.file}:${frame.line}:${frame.place}`} data-library={frame.isLibrary || undefined}>
+      <span className={css.where}>
+        {frame.file}:{frame.line} <b>{frame.name}</b>
+      </span>
+      {frame.code && <code>{frame.code}</code>}
+      {frame.after && <span className={css.where}>{frame.after}</span>}
+    </li>
+  );
+}
+
+/** The errors of a group, as Python draws them. */
+function Members({ of }: { of: string | undefined }) {
+  if (!of) return null;
+  return (
+    <pre className={css.raw} tabIndex={0} aria-label={texts.parts.errorsOfTheGroup}>
+      {of}
+    </pre>
   );
 }

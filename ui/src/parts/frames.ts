@@ -6,6 +6,8 @@ export interface Frame {
   name: string;
   code: string;
   isLibrary: boolean;
+  /** What Python wrote after it in place of frames, such as "Previous line repeated 970 more times". */
+  after?: string;
 }
 
 /** One error of a chain: what it said, where it was raised, and how it led to the next. */
@@ -15,9 +17,13 @@ export interface Link {
   frames: Frame[];
   /** Whether it was raised on purpose because of the one before, or while that was handled. */
   after: "cause" | "context" | null;
+  /** The errors of an exception group, as Python draws them. */
+  members: string;
 }
 
 const HEAD = /^\s*File "(.+?)", line (\d+)(?:, in (.+))?$/;
+const LEFT_OUT = /^ {2}\[(.+)\]$/;
+const MEMBER = /^ {2}\+-+ 1 -+$/;
 const LIBRARY = /(site-packages|dist-packages|lib\/python3|<frozen|\/drumline\/(worker|sdk|engine)\/)/;
 const CAUSE = "The above exception was the direct cause of the following exception:";
 const CONTEXT = "During handling of the above exception, another exception occurred:";
@@ -40,6 +46,13 @@ export function framesOf(traceback: string): Frame[] {
         isLibrary: LIBRARY.test(file),
       };
       frames.push(current);
+      continue;
+    }
+    const leftOut = LEFT_OUT.exec(line)?.[1];
+    const last = frames.at(-1);
+    if (leftOut && last) {
+      last.after = last.after ? `${last.after}, ${leftOut}` : leftOut;
+      current = null;
     } else if (current && line.startsWith("    ") && !/^[\s^~]*$/.test(line)) {
       current.code = current.code ? `${current.code}\n${line.trim()}` : line.trim();
     } else if (line.trim()) {
@@ -56,11 +69,28 @@ export function chainOf(traceback: string): Link[] {
     if (line === CAUSE || line === CONTEXT) parts.push({ text: [], after: line === CAUSE ? "cause" : "context" });
     else parts.at(-1)?.text.push(line);
   }
-  return parts.map(({ text, after }, place) => ({
-    title: place === parts.length - 1 ? "" : titleOf(text),
-    frames: framesOf(text.join("\n")),
-    after,
-  }));
+  return parts.map(({ text, after }, place) => {
+    const first = text.findIndex((line) => MEMBER.test(line));
+    const own = first < 0 ? text : text.slice(0, first);
+    return {
+      title: place === parts.length - 1 ? "" : titleOf(own),
+      frames: framesOf(own.join("\n")),
+      after,
+      members: first < 0 ? "" : text.slice(first).join("\n").trimEnd(),
+    };
+  });
+}
+
+/** Frames that are shown of each end of a long list: how it began, and where it failed. */
+const [HEAD_SHOWN, TAIL_SHOWN] = [3, 6];
+/** Frames that are hidden at once, at least: a button takes as much room as a frame. */
+const FEWEST_HIDDEN = 4;
+
+/** Return both ends of a long list of frames, and how many are between them. */
+export function endsOf(frames: Frame[]): { head: Frame[]; hidden: number; tail: Frame[] } {
+  const hidden = frames.length - HEAD_SHOWN - TAIL_SHOWN;
+  if (hidden < FEWEST_HIDDEN) return { head: frames, hidden: 0, tail: [] };
+  return { head: frames.slice(0, HEAD_SHOWN), hidden, tail: frames.slice(-TAIL_SHOWN) };
 }
 
 /** The first line after the frames that is not indented. */
