@@ -25,9 +25,12 @@ const COLUMNS: Column<FailureBody>[] = [
     name: texts.common.task,
     width: "minmax(120px, 1fr)",
     cell: (failure) => (
-      <Link to="/tasks/$id" params={{ id: failure.id }}>
-        {failure.name}
-      </Link>
+      <>
+        <Link to="/tasks/$id" params={{ id: failure.id }}>
+          {failure.name}
+        </Link>
+        <span className={css.under}>{failure.message}</span>
+      </>
     ),
   },
   { name: texts.failures.message, width: "minmax(0, 3fr)", wide: true, cell: (failure) => failure.message },
@@ -130,6 +133,7 @@ export function Group() {
           act={act}
           title={`${act === "retry" ? texts.common.retry : texts.failures.discard} ${found.kind}`}
           filter={{ fingerprint }}
+              isTall
           onClose={() => setAct(null)}
         />
       )}

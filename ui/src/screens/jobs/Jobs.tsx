@@ -33,9 +33,14 @@ const COLUMNS: Column<JobBody>[] = [
     name: texts.common.name,
     width: "minmax(140px, 2fr)",
     cell: (job) => (
-      <Link to="/jobs/$id" params={{ id: job.id }} className={css.name ?? ""}>
-        {job.name}
-      </Link>
+      <>
+        <Link to="/jobs/$id" params={{ id: job.id }} className={css.name ?? ""}>
+          {job.name}
+        </Link>
+        <span className={css.under}>
+          <Progress counts={job.counts} />
+        </span>
+      </>
     ),
   },
   {
@@ -129,6 +134,7 @@ export function Jobs() {
           <Rows
             label={texts.common.jobs}
             items={items}
+            isTall
             columns={COLUMNS}
             keyOf={(job) => job.id}
             onOpen={(job) => void navigate({ to: "/jobs/$id", params: { id: job.id } })}
