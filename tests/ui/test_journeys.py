@@ -52,6 +52,24 @@ async def test_last_nights_cause_is_found_its_payload_fixed_and_run_again(visito
     await page.locator("main").get_by_text("region: north").first.wait_for()
 
 
+async def test_the_example_of_a_group_of_failures_runs_again_with_another_payload(visitor: Visit, busy: Busy) -> None:
+    task = busy.server.submit("shell", payload={"command": ["sh", "-c", "echo no such bucket; exit 5"]}, retries=0)
+    busy.server.until_ended(task)
+    fingerprint = busy.server.ask("GET", f"/api/v1/failures?id={task}")[1]["items"][0]["fingerprint"]
+    someone = await visitor(busy.server)
+    page = someone.page
+    await someone.open(f"/failures/{fingerprint}")
+
+    await page.get_by_role("region", name="Latest example").get_by_role("button", name="Run again…").click()
+    payload = page.get_by_role("dialog", name="Run shell again").get_by_label("Payload")
+    await expect(payload).to_be_focused()
+    await payload.fill('{"command": ["sh", "-c", "echo bucket: backups"]}')
+    await page.get_by_role("dialog").get_by_role("button", name="Submit").click()
+
+    await page.locator("h1").get_by_text("Completed").wait_for()
+    await page.locator("main").get_by_text("bucket: backups").first.wait_for()
+
+
 async def test_a_queue_is_paused_and_resumed(visitor: Visit, busy: Busy) -> None:
     someone = await visitor(busy.server)
     await someone.press("g", "q")

@@ -1,10 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
-import { useState } from "react";
+import { CopyPlus } from "lucide-react";
+import { lazy, Suspense, useState } from "react";
 import { call } from "@/api/client";
 import { useMay } from "@/api/me";
 import { ABOUT_FAILURES, useRefreshOn } from "@/api/queries";
-import type { FailureBody } from "@/api/types";
+import type { FailureBody, TaskBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { JsonTree } from "@/parts/JsonTree";
 import { Facts, Panel, ScreenHead } from "@/parts/Panel";
@@ -17,6 +18,8 @@ import { texts } from "@/texts";
 import { ActSheet, type FailureAct } from "./ActSheet";
 import css from "./Failures.module.css";
 import { RetryFirst, TriageActs, TriagePanel } from "./Triage";
+
+const SubmitSheet = lazy(() => import("@/screens/tasks/SubmitSheet").then((found) => ({ default: found.SubmitSheet })));
 
 const SAMPLE = 200;
 
@@ -49,6 +52,9 @@ export function Group() {
   const { fingerprint } = useParams({ from: "/failures/$fingerprint" });
   const navigate = useNavigate();
   const mayAct = useMay("tasks:control");
+  const maySubmit = useMay("tasks:submit");
+  // The task that was chosen: another one may be the latest before the form is sent.
+  const [again, setAgain] = useState<TaskBody | null>(null);
   const [act, setAct] = useState<FailureAct | null>(null);
   const group = useQuery({
     queryKey: ["failures", "group", fingerprint],
@@ -99,9 +105,16 @@ export function Group() {
         <Panel
           title={texts.failures.latestExample}
           aside={
-            <Link to="/tasks/$id" params={{ id: sample.data.id }}>
-              {texts.failures.openTheTask}
-            </Link>
+            <>
+              <Link to="/tasks/$id" params={{ id: sample.data.id }}>
+                {texts.failures.openTheTask}
+              </Link>
+              {maySubmit && (
+                <Button icon={CopyPlus} onClick={() => setAgain(sample.data)}>
+                  {texts.task.runAgain}
+                </Button>
+              )}
+            </>
           }
         >
           <Traceback error={sample.data.error} />
@@ -120,6 +133,7 @@ export function Group() {
           <div className={css.tasks}>
             <Rows
               label={texts.failures.failedTasks}
+              isTall
               items={tasks.data.items}
               columns={COLUMNS}
               keyOf={(failure) => failure.id}
@@ -128,12 +142,16 @@ export function Group() {
           </div>
         )}
       </Panel>
+      {again && (
+        <Suspense>
+          <SubmitSheet like={again} onClose={() => setAgain(null)} />
+        </Suspense>
+      )}
       {act && (
         <ActSheet
           act={act}
           title={`${act === "retry" ? texts.common.retry : texts.failures.discard} ${found.kind}`}
           filter={{ fingerprint }}
-              isTall
           onClose={() => setAct(null)}
         />
       )}

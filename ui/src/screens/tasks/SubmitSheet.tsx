@@ -79,6 +79,11 @@ function writtenOptions(task: TaskBody | undefined): Partial<Record<Option, stri
   };
 }
 
+/** Let a field have the focus when its dialog opens, in place of the button that closes it. */
+function first(field: HTMLTextAreaElement | null): void {
+  field?.setAttribute("autofocus", "");
+}
+
 /** A form to submit one task; with `like`, filled in with what another one was given. */
 export function SubmitSheet({ like, onClose }: { like?: TaskBody; onClose: () => void }) {
   const navigate = useNavigate();
@@ -129,6 +134,7 @@ export function SubmitSheet({ like, onClose }: { like?: TaskBody; onClose: () =>
               {(props) => (
                 <textarea
                   {...props}
+                  ref={like ? first : null}
                   rows={6}
                   value={payload}
                   spellCheck={false}
