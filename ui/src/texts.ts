@@ -205,6 +205,7 @@ export const texts = {
     form: "Form",
     breadcrumb: "Breadcrumb",
     previous: "Previous",
+    backTo: (list: string) => `Back to ${list}`,
     previousOther: "Previous ([)",
     next: "Next (])",
     chooseOne: "Choose one.",
@@ -318,6 +319,7 @@ export const texts = {
     pageNotFound: "Page not found",
     allTasks: "All tasks",
     signInWith: (provider: string) => `Sign in with ${provider}`,
+    thereIsNoPage: "There is no page at this address. It may be of another version, or mistyped.",
     staySignedIn: "Stay signed in on this computer",
   },
   alerts: {

@@ -1,4 +1,4 @@
-import { Link, useNavigate, useRouterState } from "@tanstack/react-router";
+import { Link, useNavigate, useRouter, useRouterState } from "@tanstack/react-router";
 import { ChevronLeft, ChevronRight } from "lucide-react";
 import { useCallback } from "react";
 import { PLACES } from "@/shell/places";
@@ -7,8 +7,8 @@ import { texts } from "@/texts";
 import css from "./Crumbs.module.css";
 import { neighboursOf } from "./neighbours";
 
-/** On the page of a single thing: the way back to its list, and to those before and after it there. */
-export function Crumbs() {
+/** The list that the page of a single thing belongs to, and which one it is. */
+function usePlace() {
   const [place, id] = useRouterState({
     select: (state) => {
       const [kind = "", one = ""] = state.location.pathname.split("/").filter(Boolean).slice(-2);
@@ -16,8 +16,24 @@ export function Crumbs() {
     },
     structuralSharing: true,
   });
+  return { place, id, home: id ? PLACES.find((one) => one.to === place) : undefined };
+}
+
+/** In place of a thing that does not exist: the way to the list of those that do. */
+export function BackToList() {
+  // A part that is tested by itself has no pages to go back to.
+  return useRouter({ warn: false }) ? <LinkToList /> : null;
+}
+
+function LinkToList() {
+  const { home } = usePlace();
+  return home ? <Link to={home.to}>{texts.parts.backTo(home.label)}</Link> : null;
+}
+
+/** On the page of a single thing: the way back to its list, and to those before and after it there. */
+export function Crumbs() {
+  const { place, id, home } = usePlace();
   const navigate = useNavigate();
-  const home = PLACES.find((one) => one.to === place);
   const near = home && id ? neighboursOf(place, decodeURIComponent(id)) : null;
   const go = useCallback(
     (to: string | null | undefined) => to && void navigate({ to: `${place}/${encodeURIComponent(to)}` }),

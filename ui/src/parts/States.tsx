@@ -4,7 +4,9 @@ import { Problem } from "@/api/problem";
 import { texts } from "@/texts";
 import { Button } from "./Button";
 import { Copy } from "./Copy";
+import { BackToList } from "./Crumbs";
 import css from "./States.module.css";
+import { sentence } from "./sentence";
 
 /** Grey bars where content will be. */
 export function Loading({ rows = 6 }: { rows?: number }) {
@@ -44,12 +46,16 @@ export function Trouble({ error, onRetry }: { error: unknown; onRetry?: (() => v
             <Copy text={problem.requestId} what={texts.parts.requestId} />
           </p>
         )}
+        {[404, 422].includes(problem.status) && <BackToList />}
       </div>
-      {onRetry && problem.status !== 403 && problem.status !== 404 && (
-        <Button onClick={onRetry}>{texts.parts.tryAgain}</Button>
-      )}
+      {onRetry && mayHelp(problem) && <Button onClick={onRetry}>{texts.parts.tryAgain}</Button>}
     </div>
   );
+}
+
+/** Whether the same request may be answered otherwise: not where it is the request that is wrong. */
+export function mayHelp({ status }: Problem): boolean {
+  return status < 400 || status >= 500 || [401, 408, 409, 429].includes(status);
 }
 
 /** What stands in place of something that was never read: that it is being read, or why it cannot be. */
@@ -70,9 +76,4 @@ function lookOf(problem: Problem): [typeof CloudOff, string] {
   if (problem.status === 403) return [Lock, texts.parts.permissionDenied];
   if (problem.status === 404) return [FileQuestion, texts.parts.notFound];
   return [ServerCrash, problem.status >= 500 ? texts.parts.serverError : texts.parts.requestFailed];
-}
-
-export function sentence(text: string): string {
-  const start = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(start) ? start : `${start}.`;
 }

@@ -1,6 +1,6 @@
 import { type QueryKey, useMutation, useQueryClient } from "@tanstack/react-query";
 import { Problem } from "@/api/problem";
-import { sentence } from "./States";
+import { sentence } from "./sentence";
 import { say } from "./toasts";
 
 /** Do something on the server, say how it went, and look again at what it may have changed. */

@@ -1,6 +1,6 @@
 import { Problem } from "@/api/problem";
 import { problemText } from "./act";
-import { sentence } from "./States";
+import { sentence } from "./sentence";
 
 /** The problems of a form: each beside the field it is about, and what no field shows for the top of the form. */
 export interface Placed {

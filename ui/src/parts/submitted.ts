@@ -1,6 +1,6 @@
 import type { SubmittedBody } from "@/api/types";
 import { texts } from "@/texts";
-import { sentence } from "./States";
+import { sentence } from "./sentence";
 import { say } from "./toasts";
 
 /** Say that a task was stored, and what the server finds doubtful about it. */

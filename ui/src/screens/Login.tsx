@@ -5,7 +5,7 @@ import type { ProviderBody } from "@/api/types";
 import { environment } from "@/environment";
 import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
-import { sentence } from "@/parts/States";
+import { sentence } from "@/parts/sentence";
 import { texts } from "@/texts";
 import css from "./Login.module.css";
 

@@ -5,7 +5,10 @@ import { texts } from "@/texts";
 export function NotFound() {
   return (
     <Empty title={texts.pages.pageNotFound}>
-      <Link to="/tasks">{texts.pages.allTasks}</Link>
+      <p>{texts.pages.thereIsNoPage}</p>
+      <p>
+        <Link to="/overview">{texts.overview.overview}</Link> · <Link to="/tasks">{texts.pages.allTasks}</Link>
+      </p>
     </Empty>
   );
 }

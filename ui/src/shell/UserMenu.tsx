@@ -2,7 +2,7 @@ import { CircleUserRound, LogOut } from "lucide-react";
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { currentStanding, onStandingChange, signOut } from "@/api/session";
 import { Button } from "@/parts/Button";
-import { sentence } from "@/parts/States";
+import { sentence } from "@/parts/sentence";
 import { say } from "@/parts/toasts";
 import { texts } from "@/texts";
 import css from "./UserMenu.module.css";

@@ -10,7 +10,7 @@ import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
 import { Form } from "@/parts/Form";
 import { Sheet } from "@/parts/Sheet";
-import { sentence } from "@/parts/States";
+import { sentence } from "@/parts/sentence";
 import { say } from "@/parts/toasts";
 import { texts } from "@/texts";
 

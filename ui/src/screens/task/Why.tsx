@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { CircleHelp } from "lucide-react";
 import { call } from "@/api/client";
 import { every } from "@/api/queries";
-import { sentence } from "@/parts/States";
+import { sentence } from "@/parts/sentence";
 import { Time } from "@/parts/Time";
 import { texts } from "@/texts";
 import css from "./Why.module.css";
