@@ -137,6 +137,26 @@ async def test_an_empty_screen_says_what_to_do(visitor: Visit, empty: Server) ->
     await someone.page.locator("main").get_by_text("curl").first.wait_for()
 
 
+async def test_the_overview_of_a_new_server_says_how_to_begin(visitor: Visit, empty: Server) -> None:
+    someone = await visitor(empty)
+    await someone.open("/overview")
+
+    start = someone.page.get_by_role("region", name="Get started")
+    await expect(start).to_contain_text(f"curl {empty.url}/api/v1/tasks")
+    await expect(start.get_by_role("link", name="Documentation")).to_have_attribute("href", "/docs/")
+
+
+async def test_the_page_of_what_does_not_exist_leads_to_the_list(visitor: Visit, empty: Server) -> None:
+    someone = await visitor(empty)
+    someone.expected = [" 404 ", " 422 "]
+    places = {"/tasks/01a1eaf2-db4c-71a3-856e-c79c3560a543": "Tasks", "/schedules/mistyped": "Schedules"}
+    for place, name in places.items():
+        await someone.open(place)
+        assert await someone.page.locator("main").get_by_role("button", name="Try again").count() == 0
+        await someone.page.locator("main").get_by_role("link", name=f"Back to {name}").click()
+        await someone.page.get_by_role("heading", level=1, name=name, exact=True).wait_for()
+
+
 @pytest.mark.parametrize(
     ("status", "words"),
     [(500, "Server error"), (403, "Permission denied"), (0, "Server unreachable")],

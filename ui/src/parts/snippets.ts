@@ -24,6 +24,15 @@ export function curl(url: string, method: string, path: string, body?: unknown):
   return parts.join(" ");
 }
 
+export const START_WORKER = "drumline worker your_module.py";
+export const START_DEMO = "drumline demo";
+
+/** A first task for a server: the command line of those who have not installed anything. */
+export function firstTask(url: string): string {
+  return `curl ${url}/api/v1/tasks -H "X-API-Key: $DRUMLINE_API_KEY" \\
+     -d '{"name": "shell", "payload": {"command": ["echo", "hello"]}}'`;
+}
+
 /** The same thing written for the command line, for curl and in Python; what the command line cannot say is left out. */
 function ways(cli: string | null, request: string, python: string): Snippet[] {
   return [

@@ -1,3 +1,4 @@
+import { PREFIX } from "@/api/place";
 import { Sheet } from "@/parts/Sheet";
 import { prefer, usePreferences } from "@/preferences";
 import { texts } from "@/texts";
@@ -39,6 +40,9 @@ export function Help({ onClose }: { onClose: () => void }) {
           </div>
         ))}
       </dl>
+      <p>
+        <a href={`${PREFIX}/docs/`}>{texts.shell.documentation}</a>
+      </p>
       <label className={css.switch}>
         <input type="checkbox" checked={shortcuts} onChange={(event) => prefer({ shortcuts: event.target.checked })} />{" "}
         {texts.shell.useSingleKeys}

@@ -7,6 +7,7 @@ import { useMay } from "@/api/me";
 import { ABOUT_JOBS, useRefreshOn } from "@/api/queries";
 import type { JobBody, JobStatus } from "@/api/types";
 import { Button } from "@/parts/Button";
+import { CodeBlock } from "@/parts/CodeBlock";
 import { Columns } from "@/parts/Columns";
 import { useRemembered } from "@/parts/neighbours";
 import { ScreenHead } from "@/parts/Panel";
@@ -133,8 +134,8 @@ export function Jobs() {
         ) : (
           <Rows
             label={texts.common.jobs}
-            items={items}
             isTall
+            items={items}
             columns={COLUMNS}
             keyOf={(job) => job.id}
             onOpen={(job) => void navigate({ to: "/jobs/$id", params: { id: job.id } })}
@@ -175,11 +176,14 @@ function NoJobs({ isNarrowed }: { isNarrowed: boolean }) {
   return (
     <Empty title={texts.jobs.noJobsYet}>
       <p>{texts.jobs.aJobIsAGraph}</p>
-      <pre tabIndex={0}>{`drumline jobs submit - <<'JSON'
+      <CodeBlock
+        what={texts.overview.command}
+        code={`drumline jobs submit - <<'JSON'
 {"name": "report", "tasks": {
   "extract": {"command": ["echo", "rows"]},
   "load": {"command": ["echo", "done"], "needs": ["extract"]}}}
-JSON`}</pre>
+JSON`}
+      />
     </Empty>
   );
 }

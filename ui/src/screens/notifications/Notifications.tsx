@@ -10,15 +10,21 @@ import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
 import { CopyAs, serverUrl } from "@/parts/CopyAs";
+import { HowTo } from "@/parts/HowTo";
 import { Mark, type Tone, word } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Empty, Unloaded } from "@/parts/States";
 import { subscriptionSnippets } from "@/parts/snippets";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
+import { RecentChanges } from "@/screens/audit/RecentChanges";
 import { texts } from "@/texts";
 import { NewSubscriptionSheet } from "./NewSubscriptionSheet";
 import css from "./Notifications.module.css";
+
+const ACTS = ["subscription.create", "subscription.change", "subscription.delete", "subscription.rotate"];
+const SUBSCRIBE = `drumline subscriptions create failures --webhook https://example.com/hook --on task.failed
+drumline subscriptions create alerts --email ada@example.com --on 'alert.*'`;
 
 /** Who is told of what, and whether it reached them. */
 export function Notifications() {
@@ -53,6 +59,10 @@ export function Notifications() {
         )}
       </Panel>
       <Deliveries mayWrite={mayWrite} />
+      <div className={css.pair}>
+        <HowTo title={texts.notifications.howTo} words={texts.notifications.howToWords} code={SUBSCRIBE} />
+        <RecentChanges of="subscriptions" acts={ACTS} />
+      </div>
       {isMaking && <NewSubscriptionSheet onClose={() => setMaking(false)} />}
     </div>
   );

@@ -15,6 +15,7 @@ import { Time } from "@/parts/Time";
 import { workerName } from "@/parts/worker";
 import { texts } from "@/texts";
 import { Charts, RANGES, useStats } from "./Charts";
+import { GetStarted } from "./GetStarted";
 import { healthOf } from "./health";
 import { LateSchedules } from "./LateSchedules";
 import css from "./Overview.module.css";
@@ -32,6 +33,7 @@ export function Overview() {
   const maySeeStats = useMay("metrics:read");
   const maySeeSchedules = useMay("schedules:read");
   const maySeeFailures = useMay("tasks:read");
+  const maySubmit = useMay("tasks:submit");
   const maySeeWorkers = useMay("workers:read");
   const stats = useStats(last, undefined, maySeeStats);
   const queues = useQuery({
@@ -72,6 +74,7 @@ export function Overview() {
       {queues.data && workers.data && (
         <Numbers queues={queues.data.items} workers={workers.data.items} stats={stats.data} last={last} />
       )}
+      {queues.data?.items.length === 0 && maySubmit && <GetStarted />}
       {maySeeStats && (
         <Charts
           last={last}

@@ -8,6 +8,7 @@ import { every, ofTypes, useRefreshOn } from "@/api/queries";
 import type { ScheduleBody } from "@/api/types";
 import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
+import { CodeBlock } from "@/parts/CodeBlock";
 import { Mark, type Tone, word } from "@/parts/Mark";
 import { useRemembered } from "@/parts/neighbours";
 import { Panel, ScreenHead } from "@/parts/Panel";
@@ -24,6 +25,8 @@ import { Planned } from "./Planned";
 import { ScheduleSheet } from "./ScheduleSheet";
 import css from "./Schedules.module.css";
 
+const FIRST = `drumline schedules create nightly --cron '30 2 * * *' \\
+     --tz Europe/Berlin --task shell --arg shell='echo hello'`;
 /** How many of the next fire times a row shows. */
 const NEXT = 3;
 
@@ -62,6 +65,7 @@ export function Schedules() {
       ) : items.length === 0 ? (
         <Empty title={texts.schedules.noSchedulesYet}>
           <p>{texts.schedules.aScheduleSubmitsATask}</p>
+          <CodeBlock code={FIRST} what={texts.overview.command} />
         </Empty>
       ) : (
         <>

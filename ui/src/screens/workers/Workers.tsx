@@ -3,9 +3,11 @@ import { Link } from "@tanstack/react-router";
 import { call } from "@/api/client";
 import { every, ofTypes, useRefreshOn } from "@/api/queries";
 import type { WorkerBody } from "@/api/types";
+import { CodeBlock } from "@/parts/CodeBlock";
 import { Mark } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Empty, Unloaded } from "@/parts/States";
+import { START_WORKER } from "@/parts/snippets";
 import { Tags } from "@/parts/Tags";
 import { TextWith } from "@/parts/TextWith";
 import { Time } from "@/parts/Time";
@@ -37,7 +39,7 @@ export function Workers() {
       {items.length === 0 ? (
         <Empty title={texts.workers.noWorkerIsRunning}>
           <p>{texts.workers.tasksWaitUntilAWorker}</p>
-          <pre tabIndex={0}>drumline worker your_module.py</pre>
+          <CodeBlock code={START_WORKER} what={texts.overview.command} />
         </Empty>
       ) : (
         <div className={css.fleet}>
