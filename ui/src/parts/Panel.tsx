@@ -7,7 +7,7 @@ interface Props {
   aside?: ReactNode;
   children: ReactNode;
   flush?: boolean;
-  label?: string;
+  label?: string | undefined;
 }
 
 /** A sheet of content with a heading, which is its name also where it is a link. */

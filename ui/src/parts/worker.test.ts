@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cpuText, memoryText, workerName } from "./worker";
+import { cpuText, landmarkNames, memoryText, workerName } from "./worker";
 
 describe("the name of a worker", () => {
   const id = "w-0123456789abcdef";
@@ -11,6 +11,19 @@ describe("the name of a worker", () => {
 
   it("is its id for a key that is not told where it runs", () => {
     expect(workerName({ label: "", host: "", pid: 0, id })).toBe(id);
+  });
+});
+
+describe("the tiles of workers", () => {
+  it("are told apart where workers have the same name", () => {
+    const workers = ["w-1", "w-2", "w-3"].map((id, place) => ({
+      id,
+      label: place < 2 ? "gpu" : "",
+      host: "box",
+      pid: 7,
+    }));
+    expect([...landmarkNames(workers).values()]).toEqual(["gpu w-1", "gpu w-2", "box:7"]);
+    expect(landmarkNames([{ id: "w-1", label: "", host: "", pid: 0 }]).get("w-1")).toBe("w-1");
   });
 });
 

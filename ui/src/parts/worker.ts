@@ -16,3 +16,15 @@ export function workerName({ label, host, pid, id }: Pick<WorkerBody, "label" | 
   if (label) return label;
   return host ? `${host}:${pid}` : id;
 }
+
+/** What the tiles of workers are called, by id: workers with the same name are told apart by their ids. */
+export function landmarkNames(workers: Pick<WorkerBody, "label" | "host" | "pid" | "id">[]): Map<string, string> {
+  const counts = new Map<string, number>();
+  for (const worker of workers) counts.set(workerName(worker), (counts.get(workerName(worker)) ?? 0) + 1);
+  return new Map(
+    workers.map((worker) => {
+      const name = workerName(worker);
+      return [worker.id, (counts.get(name) ?? 0) > 1 && name !== worker.id ? `${name} ${worker.id}` : name];
+    }),
+  );
+}

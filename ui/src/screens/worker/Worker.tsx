@@ -68,7 +68,7 @@ export function Worker() {
 function WorkerState({ worker }: { worker: WorkerBody }) {
   if (worker.closed_at) return <Mark tone="none">{texts.worker.left}</Mark>;
   if (worker.should_drain) return <Mark tone="warn">{texts.common.draining}</Mark>;
-  return <Mark tone="good">{texts.common.open}</Mark>;
+  return <Mark tone="good">{texts.common.active}</Mark>;
 }
 
 function factsOf(worker: WorkerBody): Fact[] {

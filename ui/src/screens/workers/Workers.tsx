@@ -11,7 +11,7 @@ import { START_WORKER } from "@/parts/snippets";
 import { Tags } from "@/parts/Tags";
 import { TextWith } from "@/parts/TextWith";
 import { Time } from "@/parts/Time";
-import { cpuText, memoryText, workerName } from "@/parts/worker";
+import { cpuText, landmarkNames, memoryText, workerName } from "@/parts/worker";
 import { PastWorkers } from "@/screens/worker/PastWorkers";
 import { texts } from "@/texts";
 import { DrainButton } from "./DrainButton";
@@ -31,6 +31,7 @@ export function Workers() {
   const { items } = workers.data;
   const slots = items.reduce((sum, worker) => sum + worker.capacity, 0);
   const held = items.reduce((sum, worker) => sum + worker.held, 0);
+  const names = landmarkNames(items);
   return (
     <>
       <ScreenHead title={texts.common.workers}>
@@ -44,7 +45,7 @@ export function Workers() {
       ) : (
         <div className={css.fleet}>
           {items.map((worker) => (
-            <Worker key={worker.id} worker={worker} />
+            <Worker key={worker.id} worker={worker} name={names.get(worker.id)} />
           ))}
         </div>
       )}
@@ -53,11 +54,12 @@ export function Workers() {
   );
 }
 
-function Worker({ worker }: { worker: WorkerBody }) {
+function Worker({ worker, name }: { worker: WorkerBody; name: string | undefined }) {
   const cells = Math.min(worker.capacity, 64);
   const used = Math.min(cells, Math.ceil((worker.held / Math.max(1, worker.capacity)) * cells));
   return (
     <Panel
+      label={name}
       title={
         <Link to="/workers/$id" params={{ id: worker.id }}>
           {workerName(worker)}
