@@ -148,6 +148,7 @@ export function Chart({
                 <g key={line.name} data-tone={line.tone}>
                   <path d={area(values, below, x, y)} className={css.area} data-stacked={stacked || undefined} />
                   <path d={path(values, x, y)} className={css.line} />
+                  <path d={dots(values, x, y)} className={css.dots} />
                 </g>
               );
             })}
@@ -234,11 +235,19 @@ function path(values: (number | null)[], x: (place: number) => number, y: (value
       continue;
     }
     d += `${isDown ? "L" : "M"}${x(place).toFixed(1)},${y(value).toFixed(1)}`;
-    // A value without neighbours would be a line without length.
-    if (!isDown && (values[place + 1] ?? null) === null) d += `h${place + 1 === values.length ? -6 : 6}`;
     isDown = true;
   }
   return d;
+}
+
+/** Values without neighbours: a line through one of them would have no length, round ends make it a dot. */
+export function dots(values: (number | null)[], x: (place: number) => number, y: (value: number) => number): string {
+  return values
+    .map((value, place) => {
+      const isAlone = (values[place - 1] ?? null) === null && (values[place + 1] ?? null) === null;
+      return value !== null && isAlone ? `M${x(place).toFixed(1)},${y(value).toFixed(1)}h0` : "";
+    })
+    .join("");
 }
 
 /** What is between two lines, stretch by stretch: where a value is missing, nothing is. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { niceTime } from "./Chart";
+import { dots, niceTime } from "./Chart";
 import { span } from "./time";
 
 describe("the top of an axis of durations", () => {
@@ -18,5 +18,13 @@ describe("the top of an axis of durations", () => {
       "30 min",
       "5 h",
     ]);
+  });
+});
+
+describe("a value without neighbours", () => {
+  it("is a dot, others are none", () => {
+    const place = (number: number) => 10 * number;
+    expect(dots([null, 1, null, 2, 3, null, 4], place, place)).toBe("M10.0,10.0h0M60.0,40.0h0");
+    expect(dots([1, 2, 3], place, place)).toBe("");
   });
 });
