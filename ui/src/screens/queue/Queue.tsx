@@ -15,6 +15,7 @@ import { Time } from "@/parts/Time";
 import { span } from "@/parts/time";
 import { Figures, RANGES, type Range, useStats } from "@/screens/overview/Charts";
 import { useMarks } from "@/screens/overview/marks";
+import { rateOf as limitRate } from "@/screens/queues/limitRate";
 import { PauseButton } from "@/screens/queues/PauseButton";
 import css from "@/screens/type/Type.module.css";
 import { texts } from "@/texts";
@@ -115,7 +116,7 @@ function LimitTable({ limits }: { limits: LimitBody[] }) {
             <td>{limit.task ?? (limit.queue ? texts.queue.thisQueue : texts.queue.everyQueue)}</td>
             <td>{limit.max_concurrent?.toLocaleString("en") ?? texts.queue.anyNumber}</td>
             <td>{limit.running.toLocaleString("en")}</td>
-            <td>{limit.rate ?? texts.queue.any}</td>
+            <td>{limit.rate ? limitRate(limit.rate) : texts.queue.any}</td>
           </tr>
         ))}
       </Table>

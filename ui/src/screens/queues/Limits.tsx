@@ -15,6 +15,7 @@ import { Sheet } from "@/parts/Sheet";
 import { Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { texts } from "@/texts";
+import { rateOf } from "./limitRate";
 import css from "./Queues.module.css";
 
 /** How many tasks may run at once, and how often they may start, over all workers. */
@@ -100,15 +101,6 @@ export function Limits() {
       )}
       {editing && <LimitSheet of={editing === "new" ? null : editing} onClose={() => setEditing(null)} />}
     </Panel>
-  );
-}
-
-/** "20/1s" as "20 per second", "100/60s" as "100 per 60 s". */
-function rateOf(rate: string): string {
-  const [count, span] = rate.split("/");
-  return texts.queues.per(
-    count ?? "",
-    span === "1s" ? texts.queues.second : (span?.replace(/(\d)([a-z])/, "$1 $2") ?? ""),
   );
 }
 
