@@ -39,7 +39,7 @@ def test_the_secret_is_printed_once_for_people_too(online: Drumline, name: str) 
     for_tasks = online("subscriptions", "rotate", "--for-tasks", "--json")
 
     assert "secret  whsec_" in made.out
-    assert "nobody can tell it again" in made.err
+    assert "it is not shown again" in made.err
     assert "whsec_" not in shown.out + shown.err
     assert rotated.out.startswith("whsec_")
     assert for_tasks.json["secret"].startswith("whsec_")

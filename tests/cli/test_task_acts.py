@@ -30,6 +30,14 @@ def test_a_dry_run_counts_and_names_some_and_changes_nothing(online: Drumline, q
     assert statuses(online, queue) == {"QUEUED"}
 
 
+def test_a_filter_is_repeated_as_it_was_written(online: Drumline, queue: str) -> None:
+    dry = online("tasks", "cancel", "--filter", f"status:queued queue:{queue}", "--dry-run")
+    none = online("tasks", "cancel", "--filter", f"status:failed queue:{queue}", "--dry-run")
+
+    assert f"3 tasks (status:queued queue:{queue})" in dry.out
+    assert none.out == "No tasks match.\n"
+
+
 def test_what_a_filter_finds_is_cancelled_and_run_again(online: Drumline, queue: str) -> None:
     assert online("tasks", "cancel", "--queue", queue, "--yes").code == 0
     assert statuses(online, queue) == {"CANCELLED"}

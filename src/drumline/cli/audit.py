@@ -34,7 +34,7 @@ COLUMNS = (
 )
 
 
-@list_command(app, "list", COLUMNS, empty="Nobody has done anything yet.")
+@list_command(app, "list", COLUMNS, empty="The audit log is empty.")
 def list_audit(
     client: "ApiClient",
     act: Annotated[str | None, Option("--act", help="Only this act, such as queue.pause.")] = None,

@@ -35,7 +35,9 @@ def which(bulk: dict[str, Any]) -> str:
     """Return the filter of a bulk operation as text."""
     if bulk["filter"] is None:
         return "named one by one"
-    words = [f"{name}:{_word(value)}" for name, value in bulk["filter"].items()]
+    words = [
+        _word(value) if name == "expression" else f"{name}:{_word(value)}" for name, value in bulk["filter"].items()
+    ]
     return " ".join(words) or "all"
 
 

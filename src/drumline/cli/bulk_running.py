@@ -45,7 +45,7 @@ def run_bulk(
     found = client.post(path, {**asked, "dry_run": True})
     if options.dry_run or not found["total"]:
         text = f"{_count(found, noun)} would be {_DONE[act]}; nothing was changed."
-        print_json(found) if options.as_json else click.echo(text if found["total"] else f"No {noun} is like that.")
+        print_json(found) if options.as_json else click.echo(text if found["total"] else f"No {noun}s match.")
         if found["total"] and not options.as_json:
             _print_sample(client, found)
         return

@@ -119,7 +119,7 @@ class Filter(Flags):
     "list",
     COLUMNS,
     empty="Nothing has failed for good.",
-    unmatched="No failure is like that.",
+    unmatched="No failures match.",
     more="These are the latest {count}; by cause: drumline failures groups",
 )
 def list_failures(
@@ -229,7 +229,7 @@ def retry(
             raise Invalid("--first is for filters and --all, not for ids")
         ids = [failure["id"] for failure in client.pages("/failures", limit=first, **filter.query())]
         if not ids:
-            raise NotFound("no failure is like that")
+            raise NotFound("no failures match")
         selection = {"ids": ids}
     if ids and len(ids) == 1 and not options.dry_run:
         body = {} if payload is None else {"payload": read_json(payload, field="--payload")}

@@ -69,7 +69,7 @@ ATTEMPTS = (
     "list",
     COLUMNS,
     empty="There are no jobs yet. Try: drumline jobs submit -h",
-    unmatched="No job is like that.",
+    unmatched="No jobs match.",
     more="These are the newest {count}; there may be more: --limit {ten_times}",
 )
 def list_jobs(

@@ -141,4 +141,4 @@ def job_logs(
             click.echo(text.add(f"[{node['key']}] {stamped(at, line) if timestamps else line}\n"), nl=False)
     click.echo(text.close(), nl=False)
     if not chosen:
-        say("No task of the job has started." if not (keys or failed) else "No task of the job is like that.")
+        say("No task of the job has started." if not (keys or failed) else "No tasks of the job match.")

@@ -37,7 +37,7 @@ COLUMNS: Final = (
     None,
     "search-logs",
     COLUMNS,
-    empty="No line is like that.",
+    empty="No lines match.",
     more="These are the first {count}; there may be more: --limit {ten_times}",
 )
 def search_logs(

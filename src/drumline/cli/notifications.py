@@ -121,7 +121,7 @@ def _print_subscription(subscription: dict[str, Any]) -> None:
 def _print_created(subscription: dict[str, Any]) -> None:
     _print_subscription(subscription)
     if "secret" in subscription:
-        say("\nKeep the secret: nobody can tell it again. Receivers check signatures with it.")
+        say("\nCopy the secret now: it is not shown again. Receivers check signatures with it.")
 
 
 def _print_delivery(delivery: dict[str, Any]) -> None:

@@ -232,7 +232,7 @@ def _print_schedule(schedule: dict[str, Any]) -> None:
     "list",
     COLUMNS,
     empty="There are no schedules: drumline schedules create -h",
-    unmatched="No schedule is like that.",
+    unmatched="No schedules match.",
     more="These are the newest {count}; there may be more: --limit {ten_times}",
 )
 def list_schedules(

@@ -144,7 +144,7 @@ def steps(client: "ApiClient", id: TaskId, limit: Limit = 1000, round: Round = N
     "list",
     COLUMNS,
     empty="There are no tasks yet. Try: drumline submit shell --arg shell='echo hello' --wait",
-    unmatched="No task is like that.",
+    unmatched="No tasks match.",
     more="These are the newest {count}; there may be more: --limit {ten_times}",
 )
 def list_tasks(

@@ -222,7 +222,7 @@ class Screen:
                 at = len(body) if row == self.row else at
                 body.append(self._line(row, width))
             if not rows and kind == "queue":
-                body.append("  No queue is like that." if self.filter else "  No queue has a task, and none is paused.")
+                body.append("  No queues match." if self.filter else "  No queue has a task, and none is paused.")
         room = max(height - 2, 1)
         first = max(0, min(at - room + 1, len(body) - room))
         shown = body[first : first + room]
