@@ -15,6 +15,7 @@ import { Time } from "@/parts/Time";
 import { say } from "@/parts/toasts";
 import { texts } from "@/texts";
 import css from "./Triage.module.css";
+import { last24 } from "./trend";
 
 const TONES: Record<GroupBody["state"], Tone> = {
   open: "bad",
@@ -53,11 +54,6 @@ export function GroupState({ group }: { group: GroupBody }) {
 export function GroupTrend({ group }: { group: GroupBody }) {
   if (!group.trend) return null;
   return <Sparkline counts={group.trend} label={last24(group.trend)} />;
-}
-
-function last24(trend: readonly number[]): string {
-  const total = trend.reduce((sum, count) => sum + count, 0);
-  return texts.failures.totalInTheLast24(total.toLocaleString("en"));
 }
 
 function useDecide(group: GroupBody) {
