@@ -208,6 +208,8 @@ def test_a_key_for_every_tenant_may_do_what_is_the_installations() -> None:
 
     assert (caller.tenant, caller.is_of_tenant, caller.rate) == (None, False, None)
     assert caller.permissions == permissions_of(Role.VIEWER, (), None)
+    assert Permission.SYSTEM_READ in caller.permissions
+    assert Permission.SYSTEM_READ not in replace(every, tenant="acme").caller(None).permissions
 
 
 def test_a_fact_about_a_key_tells_what_it_is_and_opens_nothing() -> None:
