@@ -31,6 +31,8 @@ LEFT_OUT: Final = ("test_clock_changes.py", "test_fuzzing.py", "test_regexes.py"
 """Tests that take long with every function wrapped, or that read folders which are not copied."""
 KILLED: Final = frozenset({1, -signal.SIGXCPU, -signal.SIGALRM})
 """Exit codes of changes that a test noticed, or that made one run without end."""
+CHANGED: Final = "_mutmut_"
+"""In the names of the functions that mutmut writes, and so in every file that it has changed."""
 SKIPPED: Final = 34
 """The exit code of changes that a comment in the code excludes; those that were not tried yet have none."""
 
@@ -78,9 +80,10 @@ def _copy(files: list[Path]) -> None:
             shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "_ui", "_docs"))
         else:
             shutil.copy2(source, target)
-    for file in files:  # mutmut takes a file that an earlier run has only copied for one that it has changed already
-        if not _meta(file).exists():
-            (WORK / "mutants" / file).unlink(missing_ok=True)
+    for file in files:  # mutmut takes a file that a run for others has only copied for one that it has changed already
+        copy = WORK / "mutants" / file
+        if copy.exists() and CHANGED not in copy.read_text(encoding="utf-8"):
+            copy.unlink()
     settings = {
         "source_paths": ["src/drumline"],
         "only_mutate": [str(file) for file in files],

@@ -5,10 +5,25 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from drumline.core.access import Caller, Permission, Role, are_within, is_any, permissions_of
-from drumline.core.api_key import digest_of, is_mistyped, make_key, prefix_of
-from drumline.core.errors import Forbidden
+from drumline.core.api_key import (
+    ApiKey,
+    KeyId,
+    KeySpec,
+    check_first_key,
+    digest_of,
+    is_mistyped,
+    is_strong,
+    key_fact,
+    make_key,
+    prefix_of,
+)
+from drumline.core.clock import Instant
+from drumline.core.errors import Forbidden, Invalid
+from drumline.core.event import Fact
+from drumline.core.rate import Rate
 
 SECRET = bytes(range(32))
 KEY = make_key("live", SECRET)
@@ -138,3 +153,112 @@ def test_a_worker_serves_the_queues_that_its_key_allows() -> None:
     for caller, queues in ((wide, ()), (wide, ("other",)), (exact, ("mail", "other"))):
         with pytest.raises(Forbidden):
             caller.narrow_queues(queues)
+
+
+SPEC = KeySpec(
+    name="mine",
+    role=Role.VIEWER,
+    prefix="sk_live_abc",
+    scopes=(Permission.TASKS_READ, Permission.QUEUES_READ),
+    names=("mail.*",),
+    queues=("slow",),
+    replaces=KeyId("old"),
+)
+STORED = ApiKey(id=KeyId("k"), tenant="acme", digest=b"d", spec=SPEC, created_at=Instant(0), expires_at=Instant(90_000))
+
+
+@pytest.mark.parametrize(
+    ("key", "now", "refusal"),
+    [
+        (STORED, 89_999, None),
+        (STORED, 90_000, "the API key has expired"),
+        (replace(STORED, expires_at=None), 90_000, None),
+        (replace(STORED, is_enabled=False), 90_000, "the API key is disabled"),
+        (replace(STORED, is_enabled=False, revoked_at=Instant(1)), 90_000, "the API key was revoked"),
+    ],
+)
+def test_a_key_that_opens_nothing_says_why(key: ApiKey, now: int, refusal: str | None) -> None:
+    assert key.refusal(Instant(now)) == refusal
+
+
+def test_who_comes_with_a_key_may_do_what_it_was_made_for() -> None:
+    own = replace(STORED, spec=replace(SPEC, is_own=True, rate="5/10s"))
+    caller = Caller(
+        name="mine",
+        tenant="acme",
+        id="k",
+        role=Role.VIEWER,
+        permissions=frozenset({Permission.TASKS_READ, Permission.QUEUES_READ}),
+        names=("mail.*",),
+        queues=("slow",),
+        rate=Rate(5, 10.0),
+        ends_at=Instant(90_000),
+        replaces="old",
+        is_of_tenant=True,
+    )
+
+    assert STORED.caller(Rate(5, 10.0), Rate(50, 10.0)) == caller
+    assert own.caller(Rate(5, 10.0), Rate(50, 10.0)) == replace(caller, shared=Rate(50, 10.0), is_bounded=True)
+
+
+def test_a_key_for_every_tenant_may_do_what_is_the_installations() -> None:
+    every = replace(STORED, tenant=None, spec=KeySpec(name="ops", role=Role.VIEWER, prefix="p"))
+
+    caller = every.caller(None)
+
+    assert (caller.tenant, caller.is_of_tenant, caller.rate) == (None, False, None)
+    assert caller.permissions == permissions_of(Role.VIEWER, (), None)
+    assert Permission.SYSTEM_READ in caller.permissions
+    assert Permission.SYSTEM_READ not in replace(every, tenant="acme").caller(None).permissions
+
+
+def test_a_fact_about_a_key_tells_what_it_is_and_opens_nothing() -> None:
+    data = {
+        "id": "k",
+        "name": "mine",
+        "prefix": "sk_live_abc",
+        "role": "viewer",
+        "tenant": "acme",
+        "expires_at": "1970-01-01T00:01:30.000Z",
+        "replaces": "old",
+    }
+
+    assert key_fact("revoked", STORED) == Fact("drumline.key.revoked", "k", "acme", data)
+    assert key_fact("created", replace(STORED, tenant=None, expires_at=None)) == Fact(
+        "drumline.key.created", "k", "", {**data, "tenant": "*", "expires_at": None}
+    )
+
+
+EASY = (
+    "api_key: is too easy to guess: it must have at least 8 characters, 4 of them different; leave it out to have one "
+    "made, or take the output of `openssl rand -hex 32`"
+)
+FOREIGN = "api_key: must be printable ASCII characters, since it travels in a header"
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        ("abcdefg", EASY),
+        ("aaabbccc", EASY),
+        ("pass word ä", FOREIGN),
+        (" abcdefgh", FOREIGN),
+        ("abcdefgh\n", FOREIGN),
+        ("abcd\tefgh", FOREIGN),
+    ],
+)
+def test_a_first_key_that_could_be_guessed_or_cannot_be_sent_is_refused(key: str, told: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        check_first_key(key)
+
+    assert str(caught.value) == told
+
+
+def test_a_first_key_of_eight_characters_with_four_different_ones_is_taken_as_it_is() -> None:
+    assert [check_first_key(key) for key in ("abcdabcd", "abc dabc")] == ["abcdabcd", "abc dabc"]
+
+
+def test_a_long_key_of_many_different_characters_is_strong() -> None:
+    assert is_strong("abcdefghij" + "a" * 14)
+    assert not is_strong("abcdefghi" + "a" * 15)
+    assert not is_strong("abcdefghij" + "a" * 13)

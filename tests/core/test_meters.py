@@ -3,8 +3,8 @@ from pathlib import Path
 
 from drumline.core.clock import ManualClock
 from drumline.core.liveness import Liveness
-from drumline.core.meters import BoundedLabels, Counter, Gauge, Histogram
-from drumline.core.metrics import MOST_TASKS, Metrics
+from drumline.core.meters import ITEMS, BoundedLabels, Counter, Gauge, Histogram, joined, summed
+from drumline.core.metrics import DURATIONS, MOST_QUEUES, MOST_TASKS, Metrics
 from drumline.core.stats import Figure, Measure
 
 
@@ -209,3 +209,101 @@ def test_values_that_change_all_the_time_are_set_before_they_are_read() -> None:
     metrics = Metrics()
     metrics.before_reading.append(lambda: metrics.config_version.set(7))
     assert values_of(metrics, "drumline_config_version") == {(): 7}
+
+
+def test_a_figure_without_labels_is_there_from_the_start_and_one_with_labels_when_it_begins() -> None:
+    counter = Counter("c", "", ("kind",))
+    counter.begin(("a",), ("b",))
+    counter.add(2, ("a",))
+    counter.begin(("a",))
+    counter.add(labels=("c",))
+
+    assert Counter("c", "").values == {(): 0}
+    assert Counter("c", "", ("kind",)).values == {}
+    assert counter.values == {("a",): 2, ("b",): 0, ("c",): 1}
+    assert [series.counts for series in Histogram("h", "", bounds=(1,)).series.values()] == [[0, 0]]
+    assert Histogram("h", "", ("kind",)).series == {}
+
+
+def test_values_are_added_up_by_their_labels_in_every_way_of_counting() -> None:
+    histogram = Histogram("h", "", ("kind",), bounds=(1, 2))
+    observe = histogram.of("a")
+
+    observe(0.5)
+    observe(0.5)
+    histogram.observe(1.5, ("a",))
+    histogram.add(("a",), 2, 3, 30)
+    histogram.add(("a",), 2, 1, 10)
+    histogram.of("a")(5)
+    histogram.observe(1, ("b",))
+    histogram.observe(1, ("b",))
+    histogram.add(("c",), 1, 4, 8)
+
+    assert {labels: (series.counts, series.sum) for labels, series in histogram.series.items()} == {
+        ("a",): ([2, 1, 5], 47.5),
+        ("b",): ([2, 0, 0], 2),
+        ("c",): ([0, 4, 0], 8),
+    }
+
+
+def test_sums_are_those_of_equal_labels() -> None:
+    assert summed([(("a",), 1), (("b",), 2), (("a",), 4)]) == {("a",): 5, ("b",): 2}
+    assert summed([]) == {}
+
+
+def test_joined_families_keep_what_each_has_counted() -> None:
+    first, second = (Histogram("h", "Help.", ("kind",), bounds=(1, 2)) for _ in "ab")
+    first.observe(1, ("x",))
+    second.observe(2, ("x",))
+
+    together = joined("shard", {"a": first, "b": second})
+
+    assert isinstance(together, Histogram)
+    assert (together.name, together.help, together.labels) == ("h", "Help.", ("kind", "shard"))
+    assert list(together.bounds) == [1, 2]
+    assert {labels: series.counts for labels, series in together.series.items()} == {
+        ("x", "a"): [1, 0, 0],
+        ("x", "b"): [0, 1, 0],
+    }
+    first.observe(1, ("x",))
+    assert together.series["x", "a"].counts == [2, 0, 0], "it goes on counting"
+
+
+def test_waiting_is_counted_by_queues_of_which_only_so_many_have_their_names() -> None:
+    metrics = Metrics()
+    for number in range(MOST_QUEUES + 2):
+        figure = Figure(queue=f"q{number}", name="t", measure=Measure.WAIT, duration=6, count=2, total_ms=140)
+        metrics.count(figure)
+
+    assert len(metrics.task_wait.series) == MOST_QUEUES + 1
+    named, others = metrics.task_wait.series["q0",], metrics.task_wait.series["other",]
+    assert (named.counts[6], named.sum) == (2, 0.14)
+    assert (others.counts[6], others.sum) == (4, 0.28)
+
+
+def test_durations_of_tasks_have_the_classes_of_the_statistics_and_sizes_have_others() -> None:
+    metrics = Metrics()
+
+    assert metrics.task_wait.bounds == metrics.task_run.bounds == DURATIONS
+    assert metrics.batch.bounds == ITEMS
+
+
+def test_series_whose_labels_are_known_begin_at_zero() -> None:
+    metrics = Metrics()
+
+    assert metrics.records.values == {("done",): 0, ("failed",): 0, ("tried",): 0}
+    assert metrics.waits.values == {("answered",): 0, ("parked",): 0}
+    assert metrics.signals.values == {("new",): 0, ("repeated",): 0}
+    assert metrics.deliveries.values == {
+        (kind, outcome): 0 for kind in ("webhook", "mail") for outcome in ("delivered", "put_off", "failed")
+    }
+
+
+def test_a_shard_goes_by_the_clock_of_its_process() -> None:
+    clock = ManualClock()
+    other = Metrics(clock).of_shard("pg2")
+    other.liveness.expect("reap", within=10)
+
+    clock.advance(5)
+
+    assert other.liveness.idle() == {"reap": 5}

@@ -1,6 +1,7 @@
 """Payloads are judged by the schemas that workers publish, whatever these are, and nothing takes long."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -11,7 +12,16 @@ import pytest
 from drumline.core import payload_check
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid
-from drumline.core.payload_check import MOST_NODES, CompiledSchemas, PayloadCheck
+from drumline.core.names import PHONE
+from drumline.core.payload_check import (
+    DEEPEST,
+    LARGEST_LIMIT,
+    MOST_COMPARED,
+    MOST_NODES,
+    CompiledSchemas,
+    Detail,
+    PayloadCheck,
+)
 from drumline.sdk.definition import define
 
 
@@ -75,6 +85,7 @@ def fault(check: PayloadCheck, payload: Any) -> str | None:
         ({"order": 1, "to": TO, "way": "road"}, "payload.way"),
         ({"order": 1, "to": TO, "weights": {"a": "heavy"}}, "payload.weights"),
         ({"order": 1, "to": TO, "pair": [1]}, "payload.pair"),
+        ({"order": 1, "to": TO, "pair": [1, 2]}, "payload.pair[1]"),
         ({"order": 1, "to": TO, "at": 5}, "payload.at"),
         ({"order": 1, "to": TO, "colour": "red"}, "payload.colour"),
         ([1, TO], None),
@@ -96,6 +107,10 @@ def test_a_payload_is_judged_by_what_the_sdk_publishes(payload: Any, field: str 
         ({"type": "object", "additionalProperties": {"type": "boolean"}}, {"a": True}, {"a": 1}),
         ({"type": "object", "properties": {}, "additionalProperties": False}, {}, {"a": 1}),
         ({"type": "object", "properties": {"no-name!": {"type": "integer"}}}, {"no-name!": 1}, {"no-name!": "x"}),
+        ({"type": "object", "properties": {"a": {}, "b": {}}, "required": ["b"]}, {"b": 1}, {"a": 1}),
+        ({"type": "string", "pattern": PHONE}, "+491234567", "491234567"),
+        ({"type": "integer", "maximum": LARGEST_LIMIT}, LARGEST_LIMIT, LARGEST_LIMIT + 1),
+        ({"anyOf": [{"type": "integer"}, {"type": "string", "maxLength": 2}]}, "ab", "abc"),
     ],
 )
 def test_what_others_publish_is_understood_as_far_as_it_is_common(schema: Any, good: Any, bad: Any) -> None:
@@ -139,12 +154,83 @@ def test_a_schema_that_makes_no_sense_stops_nothing(schema: Any) -> None:
     assert time.process_time() - before < 2
 
 
+NOT_UNDERSTOOD: list[Any] = [
+    7, {}, {"type": 5}, {"type": "datetime"}, {"type": []}, {"type": [1]}, {"type": ["string", "datetime"]},
+    {"anyOf": 3}, {"anyOf": []}, {"anyOf": [{"type": "string"}, 3]}, {"enum": []}, {"enum": "ab"}, {"enum": 5},
+    {"enum": [1.5]}, {"enum": ["a", {}]}, {"const": 1.5}, {"$ref": "#/$defs/nowhere"},
+    {"anyOf": [{"type": "object", "properties": {name: {"type": "boolean"}}} for name in "ab"]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("part", NOT_UNDERSTOOD, ids=str)
+def test_a_part_that_is_not_understood_takes_anything_and_the_others_are_checked(part: Any) -> None:
+    check = PayloadCheck(encode({"type": "object", "properties": {"it": part, "other": {"type": "integer"}}}))
+
+    assert [fault(check, {"it": value, "other": 1}) for value in (1, "x", None, [1], {"c": 1})] == [None] * 5
+    assert fault(check, {"it": 1, "other": "x"}) == "payload.other"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "array", "prefixItems": [{"type": "integer"}]},
+        {"type": "array", "prefixItems": [{"type": "integer"}], "minItems": 1, "maxItems": 2},
+        {"type": "array", "prefixItems": [], "minItems": 0, "maxItems": 0},
+    ],
+    ids=str,
+)
+def test_a_list_whose_first_items_are_told_and_not_its_length_is_only_a_list(part: Any) -> None:
+    check = PayloadCheck(encode({"type": "object", "properties": {"it": part}}))
+
+    assert [fault(check, {"it": value}) for value in ([], ["x"], [1, 2, 3], 5)] == [None, None, None, "payload.it"]
+
+
+Wrap = Callable[[Any], Any]
+DEEPER: dict[str, tuple[Wrap, Wrap]] = {
+    "a field": (lambda inner: {"type": "object", "properties": {"a": inner}}, lambda value: {"a": value}),
+    "any name": (lambda inner: {"type": "object", "additionalProperties": inner}, lambda value: {"a": value}),
+    "a list": (lambda inner: {"type": "array", "items": inner}, lambda value: [value]),
+    "a tuple": (
+        lambda inner: {"type": "array", "prefixItems": [inner], "minItems": 1, "maxItems": 1},
+        lambda value: [value],
+    ),
+    "a choice": (lambda inner: {"anyOf": [inner]}, lambda value: value),
+}
+
+
+@pytest.mark.parametrize("way", DEEPER)
+def test_a_schema_is_looked_into_down_to_a_depth(way: str) -> None:
+    schema_in, value_in = DEEPER[way]
+
+    def checks(levels: int) -> bool:
+        schema, value = {"type": "integer"}, "x"
+        for _ in range(levels - 1):
+            schema, value = schema_in(schema), value_in(value)
+        check = PayloadCheck(encode({"type": "object", "properties": {"it": schema}}))
+        return fault(check, {"it": value}) is not None
+
+    assert checks(DEEPEST)
+    assert not checks(DEEPEST + 1)
+
+
+def test_a_name_of_another_part_is_a_level_too() -> None:
+    def checks(levels: int) -> bool:
+        names: Any = {f"d{number}": {"$ref": f"#/$defs/d{number + 1}"} for number in range(levels - 1)}
+        names[f"d{levels - 1}"] = {"type": "integer"}
+        return fault(PayloadCheck(encode({"$ref": "#/$defs/d0", "$defs": names})), "x") is not None
+
+    assert checks(DEEPEST)
+    assert not checks(DEEPEST + 1)
+
+
 def test_a_schema_with_very_many_parts_is_looked_at_only_so_far() -> None:
     many = {f"p{number}": {"type": "integer"} for number in range(MOST_NODES * 2)}
     check = PayloadCheck(encode({"type": "object", "properties": many}))
 
+    last = MOST_NODES - 2  # the object is a part as well
     assert fault(check, {"p0": "x"}) == "payload.p0"
-    assert fault(check, {f"p{MOST_NODES * 2 - 1}": "x"}) is None
+    assert fault(check, {f"p{last}": "x"}) == f"payload.p{last}"
+    assert fault(check, {f"p{last + 1}": "x"}) is None
 
 
 def test_compiled_schemas_are_remembered_up_to_a_number_of_parts() -> None:
@@ -156,6 +242,89 @@ def test_compiled_schemas_are_remembered_up_to_a_number_of_parts() -> None:
 
     assert compiled.of(schemas[-1]) is compiled.of(schemas[-1])
     assert len(compiled) <= 15
+
+
+def test_schemas_give_way_in_the_order_in_which_they_came_until_the_newest_fits() -> None:
+    def of_parts(parts: int, name: str) -> bytes:
+        return encode({"type": "object", "properties": {f"{name}{n}": {} for n in range(parts - 1)}})
+
+    compiled, schemas = CompiledSchemas(most=9), [of_parts(3, name) for name in "abc"]
+    before = [compiled.of(schema) for schema in schemas]
+    assert len(compiled) == 3, "nine parts are not too many"
+
+    compiled.of(of_parts(4, "d"))
+
+    assert len(compiled) == 2
+    assert compiled.of(schemas[2]) is before[2]
+    compiled.of(of_parts(99, "e"))
+    assert len(compiled) == 1, "one schema is kept, however large"
+    assert compiled.of(schemas[2]) is not before[2]
+
+
+CLOSED = {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False}
+OPEN = {**CLOSED, "additionalProperties": True}
+
+
+@pytest.mark.parametrize(
+    ("schema", "payload", "reads_all"),
+    [
+        (CLOSED, b'{"a": 1}', True),
+        ({"type": "array", "items": CLOSED}, b'[{"a": 1}]', True),
+        ({**CLOSED, "properties": {"a": CLOSED}}, b'{"a": {"a": 1}}', True),
+        (OPEN, b'{"a": 1}', False),
+        ({**CLOSED, "properties": {"a": OPEN}}, b'{"a": {"a": 1}}', False),
+        ({**OPEN, "properties": {"a": CLOSED}}, b'{"a": {"a": 1}}', False),
+        ({}, b'{"a": 1}', False),
+        (CLOSED, b'{"a": {"$result": "parent"}}', False),
+        (CLOSED, b" [1]", False),
+        (CLOSED, b'{"a": 1', False),
+        ({"type": "string"}, b'"\xff"', False),
+    ],
+)
+def test_a_check_tells_whether_it_has_read_the_whole_payload_as_json(
+    schema: Any, payload: bytes, reads_all: bool
+) -> None:
+    assert PayloadCheck(encode(schema)).check(payload) is reads_all
+
+
+def test_a_payload_that_fits_the_former_schema_only_was_not_read_to_the_end() -> None:
+    assert PayloadCheck(encode(CLOSED), encode({**CLOSED, "properties": {"b": {}}})).check(b'{"b": 1}') is False
+
+
+@pytest.mark.parametrize("broken", [b'{"a": "\xff"}', b'{"a": "x", "b": ', b'{"a": "x", "b": tru}'])
+def test_a_payload_that_is_broken_where_only_the_former_schema_reads_is_refused(broken: bytes) -> None:
+    former = encode({**CLOSED, "properties": {"a": {"type": "string"}, "b": {}}})
+
+    with pytest.raises(Invalid) as caught:
+        PayloadCheck(encode(CLOSED), former).check(broken)
+
+    assert caught.value.field == "payload.a"
+
+
+@pytest.mark.parametrize(
+    ("detail", "told"),
+    [
+        ("full", ("payload.way", "must be one of air, sea; did you mean air?")),
+        ("brief", ("payload.way", "is not one of its values: ai")),
+        ("none", ("payload", "does not fit the task's parameters")),
+    ],
+)
+def test_an_error_tells_no_more_of_the_schema_than_it_should(detail: Detail, told: tuple[str, str]) -> None:
+    with pytest.raises(Invalid) as caught:
+        PayloadCheck(SHIP.schema, detail=detail).check(encode({"order": 1, "to": TO, "way": "ai"}))
+
+    assert (caught.value.field, caught.value.message) == told
+
+
+@pytest.mark.parametrize(("names", "is_suggested"), [(MOST_COMPARED - 1, True), (MOST_COMPARED, False)])
+def test_what_was_meant_is_not_looked_for_among_very_many_names(names: int, is_suggested: bool) -> None:
+    properties: dict[str, Any] = {"colour": {}} | {f"p{number}": {} for number in range(names - 1)}
+    schema = {"type": "object", "properties": properties, "additionalProperties": False}
+
+    with pytest.raises(Invalid) as caught:
+        PayloadCheck(encode(schema)).check(b'{"color": 1}')
+
+    assert caught.value.message == "is not a known field" + ("; did you mean colour?" if is_suggested else "")
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def _parted(text: str) -> tuple[str, str]:
     reason, at, place = text.rpartition(_AT)
     if not at or not place.endswith("`"):
         return text.removeprefix("JSON is malformed: "), ""
-    path = place[:-1].removeprefix("key in ").removeprefix("$").removeprefix(".").replace("[...]", "")
+    path = place[:-1].removeprefix("key` in `").removeprefix("$").removeprefix(".").replace("[...]", "")
     return reason.removeprefix("JSON is malformed: "), path
 
 

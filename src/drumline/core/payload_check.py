@@ -88,7 +88,7 @@ def _fits(decoder: Decoder | None, payload: bytes) -> bool:
         return False
     try:
         decoder.decode(payload)
-    except (msgspec.ValidationError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # it may read more of it than the newer one did
         return False
     return True
 

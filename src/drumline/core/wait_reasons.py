@@ -173,21 +173,28 @@ def _limited(under: LimitUse) -> WaitReason:
     limit, use = under.limit, under.use
     of = f" for the key {under.key}" if under.key else " for tasks without a key" if under.key == "" else ""
     if under.share is not None and room_in(limit, use) > 0:
+        is_full = _is_full(under.share, use)
         text = f"it waits for a share of the limit {limit.name}: {_share(limit, under.share, use, of)}"
-        return WaitReason(cause=Cause.LIMITED, text=text, count=use.running or use.started, names=(limit.name,))
-    if limit.max_concurrent is not None and use.running >= limit.max_concurrent:
+        until = None
+    elif is_full := _is_full(limit, use):
         text = f"the limit {limit.name} lets {limit.max_concurrent:,} run at once{of}, and {use.running:,} do"
+        until = None
     else:
         text = f"the limit {limit.name} lets {limit.rate_text} start{of}, and {use.started:,} have"
-    return WaitReason(
-        cause=Cause.LIMITED, text=text, until=free_at(limit, use), count=use.running or use.started, names=(limit.name,)
-    )
+        until = free_at(limit, use)
+    count = use.running if is_full else use.started
+    return WaitReason(cause=Cause.LIMITED, text=text, until=until, count=count, names=(limit.name,))
+
+
+def _is_full(limit: FlowLimit, use: Use) -> bool:
+    """Tell whether as many run as may run at once; if not, it is the rate that keeps others from starting."""
+    return limit.max_concurrent is not None and use.running >= limit.max_concurrent
 
 
 def _share(limit: FlowLimit, here: FlowLimit, use: Use, of: str) -> str:
     """Return how much of a limit the task's shard has, of what it lacks."""
-    if here.max_concurrent is not None and use.running >= here.max_concurrent:
-        mine = max(here.max_concurrent, 0)
+    if _is_full(here, use):
+        mine = max(here.max_concurrent or 0, 0)
         whole = f"of the {limit.max_concurrent:,} that may run at once{of}"
         return f"{whole}, its shard may run {mine:,}, and runs {use.running:,}"
     mine = max(here.rate or 0, 0)
@@ -236,6 +243,6 @@ def _busy(able: list[SessionView]) -> list[WaitReason]:
 def _turn(around: Surroundings) -> WaitReason:
     if around.ahead:
         shown = f"{MOST_AHEAD:,} or more" if around.ahead >= MOST_AHEAD else f"{around.ahead:,}"
-        text = f"{shown} task{'s' if around.ahead > 1 else ''} of its queue come first"
+        text = f"{shown} tasks of its queue come first" if around.ahead > 1 else "1 task of its queue comes first"
         return WaitReason(cause=Cause.BEHIND, text=text, count=around.ahead)
     return WaitReason(cause=Cause.NEXT, text="it is next, and starts at any moment")
