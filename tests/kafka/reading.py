@@ -42,7 +42,10 @@ def read_topic(broker: str, topic: str, enough: Callable[[list[dict[str, Any]]],
 
 def firsts(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return each event once, where it first came."""
-    return list({message["id"]: message for message in reversed(messages)}.values())[::-1]
+    found: dict[str, dict[str, Any]] = {}
+    for message in messages:
+        found.setdefault(message["id"], message)
+    return list(found.values())
 
 
 def lives(messages: list[dict[str, Any]]) -> dict[str, list[str]]:
