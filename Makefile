@@ -11,7 +11,7 @@ SEED ?= 1
 FOLDER ?= build/chaos-$(SEED)
 FILES ?=
 # More than there are cores on a small machine: tests that kill or look at pages wait for most of their time.
-JOBS ?= 5
+JOBS ?= 4
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -26,7 +26,7 @@ run: $(VENV)/.installed-run $(UI) $(SITE)  ## Start Drumline on this machine: AP
 dev: $(VENV)/.installed-run $(UI)  ## The same, started again whenever the sources change (ARGS="examples/hello.py").
 	@exec $(BIN)/drumline dev --reload $(ARGS)
 
-test: $(VENV)/.installed-test services $(UI) $(SITE)  ## Run every test, on every backend, with real services it installs and starts itself (JOBS=5 at once).
+test: $(VENV)/.installed-test services $(UI) $(SITE)  ## Run every test, on every backend, with real services it installs and starts itself (JOBS=4 at once).
 	$(PYTEST) --numprocesses $(JOBS) --dist worksteal $(ARGS)
 
 test-bare:  ## Run `make run` and `make test` from a fresh clone on a bare Debian (needs Docker, or root for debootstrap).

@@ -62,7 +62,7 @@ def run_tests(redis_url: str, *selected: str) -> Outcomes:
         environment = {
             **os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}", "TEST_BACKEND": redis_url,
             "TEST_BROKER": "drumline://", "REDIS_HOST": str(address.hostname), "REDIS_PORT": str(address.port),
-            "DRUMLINE_CELERY_RESULTS": str(results),
+            "DRUMLINE_CELERY_RESULTS": str(results), "PYTEST_ADDOPTS": "",
         }  # fmt: skip
         without = [word for name in ("randomly", "cacheprovider", "xdist", "asyncio") for word in ("-p", f"no:{name}")]
         options = ["-p", "tests.compat.celery_plugin", "-o", "python_classes=test_*", "--timeout", str(LONGEST_TEST)]

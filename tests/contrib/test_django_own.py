@@ -30,7 +30,10 @@ def test_django_s_own_tests_pass_but_for_those_that_are_listed_with_a_reason(tmp
             "-p", "tests.contrib.django_own_plugin", "--timeout", "120", "--junitxml", str(report), "tasks",
         ],
         cwd=source / "tests",
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (source, ROOT, source / "tests")))},
+        env={
+            **os.environ, "PYTHONPATH": os.pathsep.join(map(str, (source, ROOT, source / "tests"))),
+            "PYTEST_ADDOPTS": "",
+        },
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 
