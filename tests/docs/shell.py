@@ -62,6 +62,13 @@ ready() {
         sleep 0.1
     done
 }
+started() { # bash forgets a signal that comes to its child before that has become the program
+    tries=0
+    while [ "$(cat "/proc/$1/comm" 2>/dev/null)" = bash ] && [ "$tries" -lt 100 ]; do
+        tries=$((tries + 1))
+        sleep 0.02
+    done
+}
 briefly() {
     status=0
     timeout --kill-after=5 3 bash -c "$1" || status=$?
@@ -182,4 +189,4 @@ def _start(text: str, server: str) -> list[str]:
     bare = re.sub(r"^make run(?: ARGS=(?:\"([^\"]*)\"|(\S+)))?$", r"drumline dev \1\2", bare)
     begin = ["stop"] if server == "dev" else []
     end = ["ready $!"] if server in {"dev", "api"} else []
-    return [*begin, f"{bare} </dev/null >>server.log 2>&1 3>&- &", 'servers="$! $servers"', *end]
+    return [*begin, f"{bare} </dev/null >>server.log 2>&1 3>&- &", 'servers="$! $servers"', "started $!", *end]
