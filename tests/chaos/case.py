@@ -49,7 +49,7 @@ class Case:
     def _acknowledge(self, line: Operation) -> None:
         if line.what == "submit_job":
             self.jobs.append(line)
-            self.acknowledged |= dict.fromkeys(line.detail["tasks"].values(), line)
+            self.acknowledged |= dict.fromkeys(line.detail.get("tasks", {}).values(), line)
         elif line.task is not None:
             self.acknowledged[line.task] = line
 

@@ -152,9 +152,12 @@ def _keys(case: Case) -> Iterator[str]:
 
 
 def _jobs(case: Case) -> Iterator[str]:
-    """Yield tasks of jobs that began before a parent had ended."""
+    """Yield jobs that were acknowledged without their tasks, and tasks that began before a parent had ended."""
     for job in case.jobs:
-        tasks: dict[str, str] = job.detail["tasks"]
+        tasks: dict[str, str] = job.detail.get("tasks", {})
+        if tasks.keys() != job.detail["needs"].keys():
+            yield f"job {job.task} was acknowledged with the tasks {sorted(tasks)}"
+            continue
         for key, parents in job.detail["needs"].items():
             begins = case.begins(tasks[key])
             for parent in parents if begins else ():

@@ -266,6 +266,13 @@ def test_a_key_that_made_two_tasks_is_a_violation() -> None:
     assert len(verdict.violations) == 2
 
 
+def test_a_job_that_was_acknowledged_without_its_tasks_is_a_violation() -> None:
+    detail = {"needs": {"a": [], "b": ["a"]}, "status": 200}
+    job = Operation(at=1.0, op=1, client="c1", what="submit_job", phase=Phase.OK, task="j", key="k", detail=detail)
+
+    assert judge([job]).violations == ["job j was acknowledged with the tasks []"]
+
+
 def test_more_executions_than_a_limit_allows_are_a_violation() -> None:
     lines: list[Line] = []
     for number in range(4):

@@ -48,6 +48,7 @@ async def test_the_same_key_twice_in_one_list_makes_one_job(store: Store) -> Non
     made = [answer for answer in answers if isinstance(answer, SubmittedJob)]
     assert [answer.created for answer in made] == [True, False, True]
     assert made[0].id == made[1].id
+    assert made[0].tasks == made[1].tasks
 
 
 async def test_the_same_key_at_the_same_instant_makes_one_job(make_store: MakeStore, clock: ManualClock) -> None:

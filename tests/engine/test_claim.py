@@ -2,11 +2,14 @@ import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from drumline.core.clock import Instant, SystemClock
+import pytest
+
+from drumline.core.clock import Instant, ManualClock, SystemClock
 from drumline.core.ids import SessionId
-from drumline.core.session import SessionSpec, TaskType
+from drumline.core.session import Beat, SessionSpec, TaskType
 from drumline.core.state import State
 from drumline.core.task import Lane
+from drumline.engine.claim import LATE_SECONDS
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.engine.options import EngineOptions
@@ -315,3 +318,49 @@ async def test_what_was_handed_to_a_claimer_that_leaves_is_offered_again() -> No
     assert queue.hints == [hint]
     assert handed(engine._waiters, session) is None
     await engine.close()
+
+
+async def test_what_was_released_while_its_claim_was_under_way_is_not_begun(
+    engine: Engine, gateway: LocalGateway, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await gateway.open_session(worker())
+    released, held = [(await engine.submissions.submit(request())).id for _ in range(2)]
+    asked = engine.store.claim
+
+    async def answers_late(requests: Sequence[ClaimRequest]) -> list[Claim]:
+        claims = await asked(requests)
+        (kept,) = [lease for claim in claims for lease in claim.leases if lease.task == held]
+        for _ in range(2):
+            clock.advance(LATE_SECONDS)
+            await gateway.beat(Beat(session=session, held=(kept,)))
+        await engine.store.sessions.reap([], poison_after=5)
+        return claims
+
+    monkeypatch.setattr(engine.store, "claim", answers_late)
+
+    assert [task.lease.task for task in await gateway.claim(session, limit=2, wait=0)] == [held]
+    assert (await engine.queries.get(released)).state is State.QUEUED
+
+
+async def test_a_late_claim_of_which_nothing_is_left_is_made_anew(
+    engine: Engine, gateway: LocalGateway, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await gateway.open_session(worker())
+    submitted = await engine.submissions.submit(request())
+    asked = engine.store.claim
+
+    async def answers_late_once(requests: Sequence[ClaimRequest]) -> list[Claim]:
+        monkeypatch.setattr(engine.store, "claim", asked)
+        claims = await asked(requests)
+        for _ in range(2):
+            clock.advance(LATE_SECONDS)
+            await gateway.beat(Beat(session=session, held=()))
+        await engine.store.sessions.reap([], poison_after=5)
+        return claims
+
+    monkeypatch.setattr(engine.store, "claim", answers_late_once)
+
+    async with asyncio.timeout(A_WHILE):
+        (task,) = await gateway.claim(session, limit=1, wait=60)
+    assert task.lease.task == submitted.id
+    assert task.lease.epoch > 1

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from drumline.aio.batcher import Batcher
 from drumline.core.errors import Unavailable
 from drumline.core.ids import SessionId
+from drumline.core.lease import Lease
 from drumline.core.session import SessionSpec
 from drumline.core.task import ClaimedTask
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
@@ -18,6 +19,7 @@ from drumline.engine.options import EngineOptions
 from drumline.engine.settle import Settlements
 from drumline.engine.shares import Shares
 from drumline.engine.waiting import Waiter, Waiters
+from drumline.ports.execution import LeaseState
 from drumline.ports.queue import Popped, Queue
 from drumline.ports.store import Claim, ClaimRequest
 
@@ -25,6 +27,9 @@ FLIGHTS = 2
 """Claims of one kind that are under way in the store at once; those that come meanwhile go together."""
 LONGEST_PATIENCE = 0.1
 """Seconds between two looks for a task that is due by our clock, but not by the store's."""
+LATE_SECONDS = 0.5
+"""Of a claim's answer: it may have been under way while the session's beats told of nothing held. Beats come apart by
+seconds, but those that waited for the store in an outage come at once."""
 HINTED, CHOSEN = ("hints",), ("store",)
 NO_HINTS, WRONG, BETTER = ("no_hints",), ("wrong_hints",), ("better_known",)
 
@@ -41,6 +46,10 @@ class ClaimStore(Protocol):
 
     async def claim(self, requests: Sequence[ClaimRequest]) -> list[Claim]:
         """Give each request due tasks that it can run."""
+        ...
+
+    async def lease_states(self, leases: Sequence[Lease]) -> list[LeaseState | None]:
+        """Return the state of each leased task; None for a lease that is not current."""
         ...
 
 
@@ -333,9 +342,19 @@ class Claims:
 
     async def _claim(self, requests: list[ClaimRequest]) -> list[Claim]:
         """Claim in the store, note it, and make what was claimed ready for workers."""
+        begun = self._clock.monotonic()
         claims = await self._store.claim(requests)
         self._notes.claimed(claims)
-        return await self._ready(claims)
+        claims = await self._ready(claims)
+        is_late = self._clock.monotonic() - begun >= LATE_SECONDS
+        return await self._still_leased(claims) if is_late else claims
+
+    async def _still_leased(self, claims: list[Claim]) -> list[Claim]:
+        """Leave out what the store has released meanwhile, so that no worker begins it in vain."""
+        leases = [task.lease for claim in claims for task in claim.tasks]
+        states = await self._store.lease_states(leases) if leases else []
+        lost = {lease.task for lease, state in zip(leases, states, strict=True) if state is None}
+        return [claim.without(lost, now=self._clock.now()) for claim in claims] if lost else claims
 
     async def _ready(self, claims: list[Claim]) -> list[Claim]:
         for step in self._steps:

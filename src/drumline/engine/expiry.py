@@ -1,6 +1,5 @@
 """Cancelling claimed tasks that expired before they were claimed."""
 
-from collections.abc import Mapping
 from typing import Final
 
 from drumline.core.clock import Clock, Instant, moment_of
@@ -45,8 +44,8 @@ class ExpiredClaims:
                 )
                 await self._expiry.forget_expiries(list(expired))
         except Unavailable:
-            return [self._without(claim, late) for claim in claims]
-        return [self._without(claim, expired) for claim in claims] if expired else claims
+            return [claim.without(late, now=self._clock.now()) for claim in claims]
+        return [claim.without(expired, now=self._clock.now()) for claim in claims] if expired else claims
 
     def _late(self, claims: list[Claim]) -> dict[TaskId, ClaimedTask]:
         by = self._clock.now() + CLOCK_MARGIN
@@ -56,13 +55,6 @@ class ExpiredClaims:
             for task in claim.tasks
             if task.options.expires_at is not None and task.options.expires_at <= by
         }
-
-    def _without(self, claim: Claim, left_out: Mapping[TaskId, object]) -> Claim:
-        tasks = tuple(task for task in claim.tasks if task.lease.task not in left_out)
-        if len(tasks) == len(claim.tasks):
-            return claim
-        # There may be more behind them: worth another claim at once.
-        return Claim(tasks, claim.next_due if tasks else self._clock.now(), claim.left)
 
 
 def expiry_error(expires_at: Instant) -> ErrorInfo:

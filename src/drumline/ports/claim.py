@@ -1,5 +1,7 @@
 """Asking for tasks, and the answer to it."""
 
+from collections.abc import Container
+
 from msgspec import Struct
 
 from drumline.core.clock import Instant
@@ -52,3 +54,10 @@ class Claim(Struct, frozen=True):
     def leases(self) -> list[Lease]:
         """All that was leased."""
         return [*(task.lease for task in self.tasks), *self.left]
+
+    def without(self, left_out: Container[TaskId], *, now: Instant) -> "Claim":
+        """Return the claim without some of its tasks; if none is left, it is worth repeating at once."""
+        tasks = tuple(task for task in self.tasks if task.lease.task not in left_out)
+        if len(tasks) == len(self.tasks):
+            return self
+        return Claim(tasks, self.next_due if tasks else now, self.left)

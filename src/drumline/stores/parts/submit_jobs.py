@@ -58,14 +58,16 @@ class JobSubmission(JobRipple):
         needed = await _needed(transaction, jobs)
         refused = {job.id: reason for job in jobs if (reason := _refusal(job, needed)) is not None}
         new = await self._insert(transaction, [job for job in jobs if job.id not in refused], needed)
-        answers: dict[JobId, JobAnswer] = {**await _known(transaction, [job for job in jobs if job.id not in new])}
+        answers: dict[JobId, JobAnswer] = {}
+        if new:
+            answers |= await self._insert_tasks(transaction, list(new.values()), needed)
+        # After the tasks are stored: the job of a key may be among these.
+        answers |= await _known(transaction, [job for job in jobs if job.id not in new])
         for job in jobs:
-            if job.id not in new and job.id not in answers:
+            if job.id not in answers:
                 if job.id not in refused:
                     raise RowVanished(f"the job of the idempotency key {job.idempotency_key!r} was pruned just now")
                 answers[job.id] = refused[job.id]
-        if new:
-            answers |= await self._insert_tasks(transaction, list(new.values()), needed)
         return answers
 
     async def _insert(
