@@ -356,6 +356,23 @@ async def test_a_claim_whose_answer_was_lost_is_released_after_two_beats(store: 
     assert [row.outcome for row in await store.queries.attempts(task)] == [AttemptOutcome.RELEASED]
 
 
+async def test_a_beat_after_one_that_was_not_answered_does_not_count_against_claims(
+    store: Store, clock: ManualClock
+) -> None:
+    """Both may have been on their way before the claim's answer, and come after it."""
+    await submit(store)
+    ada = await open_session(store)
+    await claim_one(store, ada)
+    ghosts = []
+
+    for is_again in (False, True, True, False):
+        clock.advance(5)
+        await store.sessions.beat([Beat(session=ada, again=is_again)])
+        ghosts.append((await store.sessions.reap([], poison_after=5)).ghosts)
+
+    assert ghosts == [0, 0, 0, 1]
+
+
 async def test_a_task_that_its_session_still_lists_is_never_a_ghost(store: Store, clock: ManualClock) -> None:
     task = await submit(store)
     ada = await open_session(store)

@@ -170,6 +170,21 @@ async def test_a_beat_says_what_the_worker_uses(engine: Engine, gateway: Gateway
     assert told == [Usage(memory=84_000_000, cpu=1.5), Usage(memory=0), NO_USAGE]
 
 
+async def test_a_beat_after_one_that_was_not_answered_is_known_as_one(engine: Engine, gateway: Gateway) -> None:
+    session = await gateway.open_session(WORKER)
+    task = (await engine.submissions.submit(request())).id
+    await gateway.claim(session, limit=1, wait=10)
+    states = []
+
+    for is_again in (False, True, False):
+        await asyncio.sleep(0.01)
+        await gateway.beat(Beat(session=session, again=is_again))
+        await asyncio.gather(*(each.store.sessions.reap([], poison_after=5) for each in engines_of(engine)))
+        states.append((await engine.queries.get(task)).state)
+
+    assert states == [State.RUNNING, State.RUNNING, State.QUEUED]
+
+
 async def test_a_beat_of_a_closed_session_is_told_so(gateway: Gateway) -> None:
     session = await gateway.open_session(WORKER)
     await gateway.close_session(session)

@@ -266,7 +266,8 @@ async def test_a_worker_that_registered_with_a_new_server_works_with_an_old_one_
         assert await gateway.append_log([chunk]) == []
         assert await gateway.settle([Report(lease, Succeeded())]) == [State.COMPLETED]
 
-        assert (await gateway.beat(Beat(session=session, usage=Usage(memory=7, cpu=0.5)))).is_open
+        beat = Beat(session=session, usage=Usage(memory=7, cpu=0.5), again=True)
+        assert (await gateway.beat(beat)).is_open
         assert (await engine.sessions.get(session)).usage == NO_USAGE
 
         servers.is_first = False

@@ -41,6 +41,7 @@ class Line:
         """Tasks whose shard is away."""
         self.settled: list[list[Report]] = []
         self.claimed: list[int] = []
+        self.beats: list[Beat] = []
         self.told: list[list[ProgressNote]] = []
         self.waits = self.pages = self.lose_answers = self.leaves = self.drains_told = 0
         self.before_leaving: Callable[[], Awaitable[None]] = _nothing
@@ -72,6 +73,7 @@ class Line:
         await self._gateway.change_session(session, queues=queues, capacity=capacity)
 
     async def beat(self, beat: Beat) -> BeatReply:
+        self.beats.append(beat)
         self._check()
         reply = await self._gateway.beat(beat)
         self.drains_told += reply.should_drain

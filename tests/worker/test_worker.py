@@ -374,6 +374,18 @@ async def test_the_wait_for_a_session_does_not_count_as_silence_in_it(house: Hou
         assert shift.worker.session == first
 
 
+async def test_a_beat_says_if_the_one_before_was_not_answered(house: House) -> None:
+    beats = house.line.beats
+
+    async with house.worker(beat_every=0.02, longest_silence=60.0):
+        await until(lambda: len(beats) >= 2)
+        assert not any(beat.again for beat in beats)
+        house.line.is_cut = True
+        await until(lambda: sum(beat.again for beat in beats) >= 2)
+        house.line.is_cut = False
+        await until(lambda: not beats[-1].again)
+
+
 async def test_a_report_is_repeated_until_the_engine_has_it(house: House) -> None:
     stand = Stand(house)
     task = await house.submit("stand")

@@ -175,7 +175,8 @@ async def beat(call: ApiCall[BeatRequest, NoQuery]) -> Reply:
         # It is closed, or belongs to another key: the answer does not tell which.
         lost = tuple(lease.task for lease in held)
         return Reply(encode(BeatBody(is_open=False, lost=lost, cancelled=(), should_drain=False)))
-    reply = await call.context.gateway.beat(Beat(session=session, held=held, usage=usage_of(call.body.usage)))
+    beat = Beat(session=session, held=held, usage=usage_of(call.body.usage), again=call.body.again)
+    reply = await call.context.gateway.beat(beat)
     state = call.engine.configuration.state
     body = BeatBody(
         is_open=reply.is_open,

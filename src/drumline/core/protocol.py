@@ -87,7 +87,7 @@ class OpenBody(View, frozen=True, kw_only=True):
     logs may be sent with `partial`; servers that do not say so refuse the field. With `keeps_records` the server keeps
     records of durable tasks, and with `has_rounds` it can begin new rounds of them. With `undoes_drains` a worker that
     was asked to drain should leave by `leave`, which tells whether it still should. With `wants_usage` heartbeats
-    should have `usage`; servers that do not say so refuse the field.
+    should have `usage`, and `again` where it is true; servers that do not say so refuse these fields.
     """
 
     session: WorkerIdText
@@ -183,11 +183,13 @@ class UsageBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
 class BeatRequest(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Every lease that the worker believes it holds: from the claim's answer until its settlement is answered.
 
-    `usage` is shown until the next heartbeat; one without it says that it is not known.
+    `usage` is shown until the next heartbeat; one without it says that it is not known. `again` says that the heartbeat
+    before was not answered: what this one does not name is not taken for forgotten yet.
     """
 
     held: list[LeaseBody] = []
     usage: UsageBody | None = None
+    again: bool = False
 
 
 class StopsRequest(Struct, frozen=True, forbid_unknown_fields=True):

@@ -81,6 +81,8 @@ class Beat(Struct, frozen=True, kw_only=True):
     session: SessionId
     held: tuple[Lease, ...] = ()
     usage: Usage = NO_USAGE
+    again: bool = False
+    """Whether the beat before was not answered: both may come at once, and be older than a claim's answer."""
 
 
 class BeatReply(Struct, frozen=True, kw_only=True, omit_defaults=True):

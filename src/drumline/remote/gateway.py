@@ -152,6 +152,7 @@ class RemoteGateway:
             "nonce": opened.wants_nonce,
             "partial": opened.answers_partly,
             "usage": opened.wants_usage,
+            "again": opened.wants_usage,
         }
         self._extras = {field for field, is_taken in taken.items() if is_taken}
         self._tells_stops = opened.tells_stops
@@ -202,7 +203,8 @@ class RemoteGateway:
         path = self._path(beat.session, "beat")
 
         async def ask() -> BeatBody:
-            request = BeatRequest(held, usage_body(beat.usage) if "usage" in self._extras else None)
+            usage = usage_body(beat.usage) if "usage" in self._extras else None
+            request = BeatRequest(held, usage, again=beat.again and "again" in self._extras)
             return await self._ask("POST", path, BeatBody, request)
 
         answer = await self._as_understood(ask)

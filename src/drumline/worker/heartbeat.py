@@ -53,6 +53,8 @@ class Heartbeat:
         self.asked_to_drain = asyncio.Event()
         self.may_stay = asyncio.Event()
         """Set after each beat whose answer does not ask to drain, so that a request that was undone is noticed."""
+        self._is_unanswered = False
+        """Whether the last beat was not answered, as far as is known."""
 
     async def run(self, session: SessionId) -> None:
         """Send heartbeats until the session is lost or this is cancelled."""
@@ -77,7 +79,9 @@ class Heartbeat:
     async def pass_once(self, session: SessionId, usage: Usage = NO_USAGE) -> BeatReply:
         """Send one heartbeat and apply the reply."""
         held = self._held_attempts.leases(session)
-        reply = await self._gateway.beat(Beat(session=session, held=held, usage=usage))
+        again, self._is_unanswered = self._is_unanswered, True
+        reply = await self._gateway.beat(Beat(session=session, held=held, usage=usage, again=again))
+        self._is_unanswered = False
         if not reply.is_open:
             self._lose(session, "the engine has closed it", StopReason.LOST)
             return reply

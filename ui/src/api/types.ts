@@ -232,6 +232,7 @@ export type BeatBody = {
 export type BeatRequest = {
   held?: LeaseBody[] | undefined;
   usage?: UsageBody | null | undefined;
+  again?: boolean | undefined;
 };
 
 /** What can be done to many tasks. */

@@ -55,6 +55,9 @@ class Sessions(SessionTables):
             firsts.append(seen + 1)
             seen += len(newest[session].held)
             lasts.append(seen)
+        again = [session for session in sessions if newest[session].again]
+        if again:
+            await self._database.fetch(Line.SETTLE, "excuse_claims", sessions=again)
         # Not repeated when the answer was lost: each beat counts, and two in a row would make claims look forgotten.
         rows = await self._database.fetch(
             Line.SETTLE,

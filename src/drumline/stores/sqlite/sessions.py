@@ -59,6 +59,7 @@ class Sessions(SessionTables):
             "held": batch_of(held),
             "memory": beat.usage.memory,
             "cpu": beat.usage.cpu,
+            "again": beat.again,
         }
         if not connection.execute(SQL["beat"], row).rowcount:
             return BeatReply(is_open=False, lost=tuple(held))

@@ -1,3 +1,14 @@
+-- name: excuse_claims
+-- beat: let the next beat of sessions not count against their claims. A claim that another statement has at hand is
+-- passed over: either it is being forgotten, or another beat excuses it.
+UPDATE drumline.claim AS c SET beat = c.beat + 1
+FROM (
+    SELECT claim.ctid AS place FROM drumline.claim
+    WHERE claim.session = any(:sessions::int8 [])
+    FOR UPDATE SKIP LOCKED
+) AS held
+WHERE c.ctid = held.place
+
 -- name: beat
 -- beat: note signs of life, and find the leases that are not the session's any more or whose task should stop.
 --   :sessions, :firsts, :lasts   each session once, sorted; what it holds is tasks[first..last]

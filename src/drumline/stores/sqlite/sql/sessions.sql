@@ -5,8 +5,11 @@ RETURNING spec
 
 -- name: beat
 -- beat: note a sign of life. No row changes if the session is closed.
+--   :again  whether it may have been sent before the answer to the one before: it does not count against claims
 UPDATE session
-SET beat = beat + 1, last_beat_at = beat_at, beat_at = :now, held = :held, memory = :memory, cpu = :cpu
+SET
+    beat = beat + 1, last_beat_at = CASE WHEN :again THEN last_beat_at ELSE beat_at END, beat_at = :now,
+    held = :held, memory = :memory, cpu = :cpu
 WHERE id = :session AND closed_at IS NULL
 
 -- name: session_drains
