@@ -277,17 +277,21 @@ CROSS JOIN LATERAL (
 -- name: children (sqlite)
 -- every act that ends tasks: the blocked tasks that need one of these.
 -- GIVES one JSON list of [id, job, key, run_if, pending, bad, lane, epoch, attempt, [those of :ids that it needs]]
+-- A child is looked up once, not once for each of its parents.
 SELECT json_group_array(json_array(id, job_id, key, run_if, pending, bad, lane, epoch, attempt, json(parents)))
 FROM (
     SELECT
         live.id, member.job_id, member.key, member.run_if, member.pending, member.bad,
-        live.lane, live.epoch, live.attempt, json_group_array(edge.parent) AS parents
-    FROM json_each(:ids) AS given
-    CROSS JOIN task_edge AS edge ON given.value = edge.parent
-    CROSS JOIN task_live AS live ON edge.child = live.id
+        live.lane, live.epoch, live.attempt, needing.parents
+    FROM (
+        SELECT edge.child, json_group_array(edge.parent) AS parents
+        FROM json_each(:ids) AS given
+        CROSS JOIN task_edge AS edge ON given.value = edge.parent
+        GROUP BY edge.child
+    ) AS needing
+    CROSS JOIN task_live AS live ON needing.child = live.id
     CROSS JOIN job_task AS member ON live.id = member.task_id
     WHERE live.state = 0
-    GROUP BY live.id
 )
 
 -- name: descendants (postgres)
