@@ -79,3 +79,18 @@ async def test_lines_have_levels_colours_and_links(visitor: Visit, busy: Busy) -
     await someone.choose(page.get_by_label("Level"), "Errors")
     await expect(log.get_by_text("INFO app: one")).to_have_count(0)
     await log.get_by_text("ERROR app: two").wait_for()
+
+
+async def test_the_times_of_lines_are_in_the_zone_that_the_page_shows(visitor: Visit, busy: Busy) -> None:
+    line = "2026-11-18T22:08:44.396Z INFO shop: paid"
+    task = busy.server.submit("shell", payload={"command": ["printf", f"{line}\\nplain\\n"]}, retries=0)
+    busy.server.until_ended(task)
+    someone = await visitor(busy.server, timezone_id="Asia/Kolkata")
+
+    await someone.open(f"/tasks/{task}?tab=log")
+
+    log = someone.page.get_by_role("log")
+    await expect(log.locator("code").first).to_contain_text("03:38:44.396 INFO shop: paid")
+    await expect(log.locator("time")).to_have_attribute("datetime", "2026-11-18T22:08:44.396Z")
+    await someone.page.get_by_label("Find in the log").fill("22:08:44")
+    await someone.page.get_by_text("1 of 2 lines", exact=True).wait_for()

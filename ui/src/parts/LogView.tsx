@@ -9,6 +9,7 @@ import css from "./LogView.module.css";
 import { LEVEL_CHOICES } from "./levels";
 import { linesFrom, linesOf, linesWith } from "./lines";
 import { Select } from "./Select";
+import { Time } from "./Time";
 
 const LINE_PX = 20;
 /** How far from where it was put the log has to be before somebody has scrolled it. */
@@ -136,6 +137,7 @@ export function LogView({ text, isGrowing, name = "log", line: linked, onLine }:
                       {line.number}
                     </button>
                     <code>
+                      {line.at && <LineTime at={line.at} />}
                       <LineText raw={line.raw} />
                     </code>
                   </div>
@@ -146,6 +148,15 @@ export function LogView({ text, isGrowing, name = "log", line: linked, onLine }:
         </div>
       </div>
     </div>
+  );
+}
+
+/** When a line was written, in the zone that the person has chosen. */
+export function LineTime({ at }: { at: string }) {
+  return (
+    <span className={css.at}>
+      <Time at={at} as="exact" />{" "}
+    </span>
   );
 }
 

@@ -23,6 +23,14 @@ describe("the lines of a log", () => {
     expect(linesFrom(lines, null).length).toBe(4);
   });
 
+  it("say when they were written, if they do", () => {
+    const [said, other, wrong] = linesOf("2026-11-18T22:08:44.396Z INFO app: x\n2026: y\n2026-13-18T22:08:44Z z");
+    expect(said).toMatchObject({ at: "2026-11-18T22:08:44.396Z", raw: "INFO app: x", level: "info" });
+    expect(said?.text).toBe("2026-11-18T22:08:44.396Z INFO app: x");
+    expect(other).toMatchObject({ at: null, raw: "2026: y" });
+    expect(wrong).toMatchObject({ at: null, raw: "2026-13-18T22:08:44Z z" });
+  });
+
   it("are none of an empty log", () => {
     expect(linesOf("")).toEqual([]);
   });

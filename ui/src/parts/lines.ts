@@ -5,7 +5,9 @@ export interface Line {
   number: number;
   /** Without the colours of terminals. */
   text: string;
-  /** As it was written. */
+  /** When it was written, if it says so. */
+  at: string | null;
+  /** As it was written, without that time. */
   raw: string;
   /** Its own level, or that of the line before: a traceback belongs to the line that announced it. */
   level: Level | null;
@@ -14,6 +16,15 @@ export interface Line {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours of terminals begin with one
 const COLOURS = /\u001b\[[0-9;]*[A-Za-z]/g;
 
+const STAMP = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z) /;
+
+/** The time at which a line says that it was written, if it does, and what follows it. */
+export function stamped(line: string): [at: string | null, rest: string] {
+  const stamp = STAMP.exec(line)?.[1];
+  if (stamp === undefined || Number.isNaN(Date.parse(stamp))) return [null, line];
+  return [stamp, line.slice(stamp.length + 1)];
+}
+
 /** All lines of a log. */
 export function linesOf(text: string): Line[] {
   if (!text) return [];
@@ -21,10 +32,11 @@ export function linesOf(text: string): Line[] {
   return text
     .replace(/\n$/, "")
     .split("\n")
-    .map((raw, place) => {
-      const plain = raw.replace(COLOURS, "");
+    .map((line, place) => {
+      const plain = line.replace(COLOURS, "");
       level = levelOf(plain) ?? level;
-      return { number: place + 1, text: plain, raw, level };
+      const [at, raw] = stamped(line);
+      return { number: place + 1, text: plain, at, raw, level };
     });
 }
 

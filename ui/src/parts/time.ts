@@ -39,6 +39,11 @@ export function clock(iso: string, zone: Zone, now = new Date()): string {
   return format(name, !isToday).format(time);
 }
 
+/** As `clock`, with milliseconds: "14:02:07.031". */
+export function exact(iso: string, zone: Zone, now = new Date()): string {
+  return `${clock(iso, zone, now)}.${String(new Date(iso).getUTCMilliseconds()).padStart(3, "0")}`;
+}
+
 export function full(iso: string, zone: string | undefined): string {
   return format(zone, true).format(new Date(iso));
 }

@@ -6,7 +6,9 @@ import { call } from "@/api/client";
 import type { LogLineBody, LogLineList } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Filters } from "@/parts/Filters";
+import { LineTime } from "@/parts/LogView";
 import { LEVEL_CHOICES } from "@/parts/levels";
+import { stamped } from "@/parts/lines";
 import { ScreenHead } from "@/parts/Panel";
 import { Select } from "@/parts/Select";
 import { Empty, Loading, Unloaded } from "@/parts/States";
@@ -199,10 +201,7 @@ function Found({ task, text }: { task: FoundTask; text: string }) {
               {line.line}
             </Link>
             <code>
-              {marked(line.text, text).map((piece, place) =>
-                // biome-ignore lint/suspicious/noArrayIndexKey: a piece is its place
-                piece.isFound ? <mark key={place}>{piece.text}</mark> : piece.text,
-              )}
+              <Marked line={line.text} text={text} />
             </code>
             {task.isOfSeveral && line.attempt !== null && (
               <span className={css.attempt}>{texts.logs.attempt(line.attempt)}</span>
@@ -211,5 +210,20 @@ function Found({ task, text }: { task: FoundTask; text: string }) {
         ))}
       </ol>
     </article>
+  );
+}
+
+/** A line with what was searched for, and its time in the zone that the person has chosen, unless it was that. */
+function Marked({ line, text }: { line: string; text: string }) {
+  const [at, rest] = stamped(line);
+  const isInStamp = text !== "" && !rest.toLowerCase().includes(text.toLowerCase());
+  return (
+    <>
+      {at && !isInStamp && <LineTime at={at} />}
+      {marked(isInStamp ? line : rest, text).map((piece, place) =>
+        // biome-ignore lint/suspicious/noArrayIndexKey: a piece is its place
+        piece.isFound ? <mark key={place}>{piece.text}</mark> : piece.text,
+      )}
+    </>
   );
 }
