@@ -141,14 +141,15 @@ def _costs(systems: dict[str, Any]) -> list[str]:
     if not measured:
         return []
     return [
-        "| system | processor µs per task | WAL bytes | commits | lost by `kill -9` of a worker |",
-        "|---|---|---|---|---|",
+        "| system | processor µs per task | WAL bytes | commits | bytes sent | lost by `kill -9` of a worker |",
+        "|---|---|---|---|---|---|",
         *(
             f"| {name} | {result['processor_us_each']:,.1f} | {result['wal_bytes_each']:,.0f}"
-            f" | {result['commits_each']:.3f} | {result['on_kill']} |"
+            f" | {result['commits_each']:.3f} | {result['sent_bytes_each']:,.0f} | {result['on_kill']} |"
             for name, result in measured.items()
         ),
         "",
+        "Bytes sent are what all processes sent each other for a task over the loopback address, headers included. "
         "Peers on Redis lose in addition what Redis loses: here it keeps nothing on disk. Not measured: "
         + "; ".join(f"{name} ({reason})" for name, reason in LEFT_OUT.items())
         + ".",

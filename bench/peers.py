@@ -45,6 +45,7 @@ SERVER_PORTS: Final = 12
 POLL_SECONDS: Final = 0.01
 GIST: Final = 800
 STATISTICS_SECONDS: Final = 1.5
+LOOPBACK_SENT: Final = Path("/sys/class/net/lo/statistics/tx_bytes")
 SPENT: Final = "SELECT pg_current_wal_lsn() - '0/0', sum(xact_commit) FROM pg_stat_database"
 STEPS: Final = 10
 STEP_ROUNDS: Final = 3
@@ -284,7 +285,10 @@ class _Bench:
         }
 
     def _spent(self, workers: Sequence[int], *, at_once: bool = False) -> dict[str, float]:
-        """Return what has been spent so far: processor time of all processes, WAL and commits of the database."""
+        """Return what has been spent so far: processor time of all processes, WAL and commits of the database, traffic.
+
+        The traffic is that of the loopback address, headers included, whoever sent it.
+        """
         if not at_once:
             time.sleep(STATISTICS_SECONDS)  # commits are counted with a delay
         ended = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -294,6 +298,7 @@ class _Bench:
             "processor_us": (ended.ru_utime + ended.ru_stime + cpu_seconds(running)) * 1e6,
             "wal_bytes": float(wal),
             "commits": float(commits),
+            "sent_bytes": float(LOOPBACK_SENT.read_text()),
         }
 
     def _flow_rate(self, tally: Path, seconds: float, in_flight: int) -> float:
