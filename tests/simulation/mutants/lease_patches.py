@@ -92,8 +92,8 @@ LEASE_MUTANTS: Final = (
     Mutant(
         "beat without what is held",
         "worker/heartbeat.py",
-        "Beat(session=session, held=held, usage=usage)",
-        "Beat(session=session, held=(), usage=usage)",
+        "Beat(session=session, held=held, usage=usage, again=again)",
+        "Beat(session=session, held=(), usage=usage, again=again)",
     ),
     Mutant(
         "reap sessions that have beaten meanwhile",
