@@ -27,7 +27,7 @@ dev: $(VENV)/.installed-run $(UI)  ## The same, started again whenever the sourc
 	@exec $(BIN)/drumline dev --reload $(ARGS)
 
 test: $(VENV)/.installed-test services $(UI) $(SITE)  ## Run every test, on every backend, with real services it installs and starts itself (JOBS=4 at once).
-	$(PYTEST) --numprocesses $(JOBS) --dist worksteal $(ARGS)
+	$(PYTEST) --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-bare:  ## Run `make run` and `make test` from a fresh clone on a bare Debian (needs Docker, or root for debootstrap).
 	@scripts/test-bare $(ARGS)

@@ -1,6 +1,8 @@
-"""The order of tests: those that take long are not among the last, where all but one process would wait for them."""
+"""The order of test files: those that take long are not among the last, where all but one process would wait for them.
 
-import os
+Processes take the next file of the list whenever they have finished one, so the list alone decides when a file begins.
+"""
+
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Final
@@ -8,41 +10,38 @@ from typing import Final
 import pytest
 
 LONG_SECONDS: Final = 300
-"""Modules whose tests may take so long begin early, as do those that kill processes."""
+"""Files with tests that may take so long begin early, as do those that kill processes."""
+USUAL_SECONDS: Final = 120
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin early with what takes long; all else stays in the order by chance that it has."""
-    blocks = [list(block) for _, block in groupby(items, key=lambda item: item.path)]
-    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    long = [any(map(_takes_long, block)) for block in blocks]
-    places = arranged([len(block) for block in blocks], long, processes)
-    items[:] = [item for place in places for item in blocks[place]]
+    files = [list(file) for _, file in groupby(items, key=lambda item: item.path)]
+    places = arranged([len(file) for file in files], [max(map(_seconds, file)) for file in files])
+    items[:] = [item for place in places for item in files[place]]
 
 
-def arranged(sizes: Sequence[int], long: Sequence[bool], processes: int) -> list[int]:
-    """Return the places of blocks in their new order, given how many tests each has and whether they take long.
+def arranged(sizes: Sequence[int], seconds: Sequence[float]) -> list[int]:
+    """Return the places of files in their new order, given how many tests each has and how long one may take.
 
-    Each process begins with an equal run of the list: each gets its share of what takes long, mixed with two thirds of
-    its other blocks. A block stays together, since its tests share what they set up.
+    What takes long is mixed with the first half of the other tests, so that not all of it runs at the same time; what
+    may take longest comes first.
     """
-    slow = [place for place, is_long in enumerate(long) if is_long]
-    quick = [place for place, is_long in enumerate(long) if not is_long]
+    slow = sorted((place for place, each in enumerate(seconds) if each >= LONG_SECONDS), key=lambda at: -seconds[at])
+    quick = [place for place, each in enumerate(seconds) if each < LONG_SECONDS]
+    early = sum(sizes[place] for place in quick) / 2
     order: list[int] = []
-    for process in range(processes):
-        mine = slow[process::processes]
-        upto = sum(sizes) * (process + 1) // processes - sum(sizes[place] for place in [*order, *mine])
-        others: list[int] = []
-        while quick and (process == processes - 1 or sum(sizes[place] for place in others) < upto):
-            others.append(quick.pop(0))
-        early = len(others) * 2 // 3
-        for number, place in enumerate(mine):
-            order += [place, *others[early * number // len(mine) : early * (number + 1) // len(mine)]]
-        order += others[early if mine else 0 :]
-    return order
+    passed = 0
+    for number, place in enumerate(slow):
+        while quick and passed < early * number / len(slow):
+            order.append(quick.pop(0))
+            passed += sizes[order[-1]]
+        order.append(place)
+    return order + quick
 
 
-def _takes_long(item: pytest.Item) -> bool:
+def _seconds(item: pytest.Item) -> float:
     timeout = item.get_closest_marker("timeout")
-    return item.get_closest_marker("faults") is not None or (timeout is not None and timeout.args[0] >= LONG_SECONDS)
+    seconds = USUAL_SECONDS if timeout is None else timeout.args[0]
+    return max(seconds, LONG_SECONDS) if item.get_closest_marker("faults") else seconds
