@@ -1,10 +1,12 @@
-"""Two versions of Drumline by turns: what a task without steps costs in processor time and in function calls.
+"""Two versions of Drumline, or of Python, by turns: what a task without steps costs in processor time and in calls.
 
     python -m bench.versions COMMIT [--postgres] [--rounds 10] [--tasks 10000]
+    python -m bench.versions --python .venv-3.13/bin/python
 
-Compares the source of this tree with that of a commit, with the packages of this environment. Each round is a process
-of its own, in the order A B B A; ratios are of neighbours, so that what disturbs the machine disturbs both. Prints the
-median of the ratios with the quarter and three-quarter points, and for function calls the least of each version.
+Compares the source of this tree with that of a commit, with the packages of this environment; or this environment with
+another one in which Drumline is installed, with the source of this tree. Each round is a process of its own, in the
+order A B B A; ratios are of neighbours, so that what disturbs the machine disturbs both. Prints the median of the
+ratios with the quarter and three-quarter points, and for function calls the least of each version.
 """
 
 import argparse
@@ -15,7 +17,7 @@ import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from bench.scale.meter import median
 from bench.services import postgres, redis
@@ -27,31 +29,48 @@ CALL_ROUNDS: Final = 3
 Found = dict[str, dict[str, float]]
 
 
+class Side(NamedTuple):
+    """One of the two that are compared."""
+
+    python: str
+    source: Path
+
+
 def main() -> None:
     """Measure what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("commit")
+    compared = parser.add_mutually_exclusive_group(required=True)
+    compared.add_argument("commit", nargs="?")
+    compared.add_argument("--python", help="the interpreter of an environment to compare with this one")
     parser.add_argument("--postgres", action="store_true", help="on PostgreSQL and Redis")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--tasks", type=int, default=10_000)
     options = parser.parse_args()
     with ExitStack() as stack:
-        old = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="drumline-version-")))
-        _extract(options.commit, old)
-        trees = {"before": old / "src", "now": ROOT / "src"}
-        places: dict[str, dict[str, str]] = {name: {} for name in trees}
+        sides = _sides(stack, options.commit, options.python)
+        places: dict[str, dict[str, str]] = {name: {} for name in sides}
         if options.postgres:
             places = _places(stack)
-        taken: dict[str, list[Found]] = {name: [] for name in trees}
-        calls: dict[str, list[Found]] = {name: [] for name in trees}
+        taken: dict[str, list[Found]] = {name: [] for name in sides}
+        calls: dict[str, list[Found]] = {name: [] for name in sides}
         for number in range(options.rounds):
-            for name in sorted(trees, reverse=bool(number % 2)):
-                taken[name].append(_probe(trees[name], places[name], str(options.tasks)))
+            for name in sorted(sides, reverse=bool(number % 2)):
+                taken[name].append(_probe(sides[name], places[name], str(options.tasks)))
                 print(f"{name}: {_sums(taken[name][-1])}", flush=True)
         for _ in range(CALL_ROUNDS):
-            for name, tree in trees.items():
-                calls[name].append(_probe(tree, places[name], str(options.tasks // 5), "--calls"))
+            for name, side in sides.items():
+                calls[name].append(_probe(side, places[name], str(options.tasks // 5), "--calls"))
     _report(taken, calls)
+
+
+def _sides(stack: ExitStack, commit: str | None, python: str | None) -> dict[str, Side]:
+    """Return what is compared: the source of a commit with that of this tree, or this environment with another."""
+    now = Side(sys.executable, ROOT / "src")
+    if commit is None:
+        return {"before": now, "now": Side(python or sys.executable, now.source)}
+    old = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="drumline-version-")))
+    _extract(commit, old)
+    return {"before": Side(now.python, old / "src"), "now": now}
 
 
 def _extract(commit: str, folder: Path) -> None:
@@ -72,9 +91,9 @@ def _places(stack: ExitStack) -> dict[str, dict[str, str]]:
     return places
 
 
-def _probe(tree: Path, places: dict[str, str], *words: str) -> Found:
-    environ = {**os.environ, **places, "PYTHONPATH": str(tree), "DRUMLINE_LOG_LEVEL": "error"}
-    command = [sys.executable, "-P", str(PROBE), *words]  # -P: `bench` has modules with the names of others
+def _probe(side: Side, places: dict[str, str], *words: str) -> Found:
+    environ = {**os.environ, **places, "PYTHONPATH": str(side.source), "DRUMLINE_LOG_LEVEL": "error"}
+    command = [side.python, "-P", str(PROBE), *words]  # -P: `bench` has modules with the names of others
     done = subprocess.run(command, env=environ, check=True, stdout=subprocess.PIPE, text=True)
     found: Found = json.loads(done.stdout.splitlines()[-1])
     return found
