@@ -239,6 +239,7 @@ export const texts = {
     select: "Select",
     selectKey: (key: string) => `Select ${key}`,
     views: "Views",
+    sortTheLoadedRows: "Sort the loaded rows by this column",
     savedViews: "Saved views",
     saveThisSearchAs: "Save this search as",
     everything: "Everything",
