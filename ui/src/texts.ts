@@ -767,6 +767,8 @@ export const texts = {
   },
   overview: {
     overTime: "Over time",
+    firing: "Alerts firing:",
+    andMore: (count: number) => `and ${count} more`,
     allQueues: "all queues",
     resetZoom: "Reset zoom",
     dragOverAChartTo: "Drag over a chart to zoom",
