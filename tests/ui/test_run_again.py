@@ -151,3 +151,24 @@ async def test_a_schedule_is_duplicated(visitor: Visit, busy: Busy) -> None:
         schedule[name] for name in ("cron", "interval", "timezone", "task", "job", "overlap", "misfire")
     ]
     busy.server.ask("DELETE", f"/api/v1/schedules/{made['id']}")
+
+
+async def test_workers_failures_and_bulk_operations_are_shown_as_requests(visitor: Visit, busy: Busy) -> None:
+    server = busy.server
+    worker = server.ask("GET", "/api/v1/workers")[1]["items"][0]["id"]
+    group = server.ask("GET", "/api/v1/failures/groups")[1]["items"][0]["fingerprint"]
+    bulk = server.ask("GET", "/api/v1/bulk")[1]["items"][0]["id"]
+    someone = await visitor(server)
+    copy = someone.page.get_by_role("button", name="Copy as…")
+    for place, words, path in (
+        (f"/workers/{worker}", ["workers", "get", worker], f"workers/{worker}"),
+        (f"/failures/{group}", ["failures", "show", group], f"failures/groups/{group}"),
+        (f"/bulk/{bulk}", ["bulk", "get", bulk], f"bulk/{bulk}"),
+    ):
+        await someone.open(place)
+        command, request, python = await snippets(someone, copy)
+
+        assert command == ["drumline", *words]
+        assert request[3] == f"{server.url}/api/v1/{path}"
+        assert server.ask("GET", f"/api/v1/{path}")[0] == 200
+        compile(python, "snippet.py", "exec")
