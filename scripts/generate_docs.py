@@ -65,7 +65,7 @@ Data is written to standard output and messages to standard error. `--json` prin
 one object per line; both have the shapes of the HTTP API. On a terminal lists are fitted to its width; in a pipe they
 are whole. Whatever takes something away asks first; `--yes` is the only way around the question, and without a terminal
 it is required. Commands find the server by `--url` or `DRUMLINE_URL`, or else through the data folder of a server on
-this machine.
+this machine. The flags of the program (`--context`, `--yes`, `--quiet`) may be after the command as well.
 
 ## Exit status
 

@@ -93,6 +93,21 @@ async def test_pages_with_payloads_have_them(http: httpx.AsyncClient) -> None:
     assert page["next_cursor"] == page["items"][-1]["id"]
 
 
+@pytest.mark.parametrize("which", [{}, {"filter": "payload.n>1"}])
+async def test_pages_have_payloads_up_to_a_size(http: httpx.AsyncClient, which: dict[str, str]) -> None:
+    for n in range(4):
+        await submitted(http, payload={"n": n, "password": "x", "text": "long" * (n == 3)})
+
+    page = (await http.get(TASKS, params={**which, "payload_up_to": 35, "limit": 2})).json()
+
+    assert "payload" not in page["items"][0]
+    assert page["items"][1]["payload"] == {"n": 2, "password": "[redacted]", "text": ""}
+    assert "result" not in page["items"][1]
+    assert page["next_cursor"] == page["items"][-1]["id"]
+    refused = await http.get(TASKS, params={"payload_up_to": 65_537})
+    assert (refused.status_code, refused.json()["field"]) == (422, "payload_up_to")
+
+
 async def test_counts_are_of_what_matches(http: httpx.AsyncClient) -> None:
     for n in range(3):
         await submitted(http, payload={"n": n})

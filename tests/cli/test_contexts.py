@@ -7,6 +7,7 @@ from types import ModuleType
 import pytest
 
 from drumline.cli.context_store import ContextStore, user_file
+from drumline.cli.errors import ExitCode
 from tests.black_box.server import Server
 from tests.cli.conftest import Drumline
 
@@ -57,6 +58,27 @@ def test_a_production_context_asks_before_a_change_and_not_before_a_look(drumlin
     assert "--yes" in asked.err
     assert drumline("tasks", "list").code == 0
     assert done.code == 0
+
+
+def test_flags_of_the_program_may_follow_the_command(logged_in: Drumline, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRUMLINE_URL", "http://127.0.0.1:9")
+
+    assert logged_in("tasks", "list", "--context", "here").code == 0
+    assert logged_in("tasks", "list", "-q", "none", "--quiet", "--context=here").code == 0  # -q is the queue here
+    assert logged_in("context", "use", "here", "--quiet").err == ""
+    assert logged_in("tasks", "list", "--context", "nowhere").code == ExitCode.NOT_FOUND
+    assert "--quiet" not in logged_in("tasks", "list", "--help").out
+
+
+def test_a_production_context_takes_the_yes_after_the_command(logged_in: Drumline, server: Server) -> None:
+    logged_in("login", server.url, "--name", "live", "--production", "--api-key", server.key)
+    try:
+        assert logged_in("queues", "pause", "kept-open", "--create").code == ExitCode.USAGE
+        assert logged_in("queues", "pause", "kept-open", "--create", "--yes").code == 0
+        assert logged_in("queues", "resume", "kept-open", "-y").code == 0
+    finally:
+        logged_in("context", "use", "here")
+        logged_in("context", "remove", "live", "--yes")
 
 
 def test_a_flag_an_environment_variable_and_local_go_before_the_current_context(

@@ -135,6 +135,7 @@ def test_a_group_is_shown_and_decided_about(online: Drumline, server: Server, ta
 
     assert "Permanent: never" in shown.out
     assert failure["id"] in shown.out
+    assert "Traceback" in shown.out.partition("\nexample ")[2].partition("\npayload ")[2].partition("\nerror ")[2]
     assert acknowledged.out.strip() == f"{group}  acknowledged"
     assert (resolved["state"], resolved["owner"], resolved["note"]) == ("resolved", "ada", "looking")
     assert (ignored["state"], [each["fingerprint"] for each in listed]) == ("ignored", [group])

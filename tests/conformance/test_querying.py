@@ -30,6 +30,16 @@ async def test_unknown_tasks_are_none_in_their_place(store: Store) -> None:
     assert views[1].id == task
 
 
+async def test_small_payloads_are_read_and_large_ones_are_left_out(store: Store) -> None:
+    small = await submit(store, payload={"n": 1})
+    large = await submit(store, payload={"text": "é" * 20})
+
+    payloads = await store.queries.small_payloads([large, new_id(), small], largest=20)
+
+    assert payloads == [None, None, b'{"n":1}']
+    assert await store.queries.small_payloads([], largest=20) == []
+
+
 async def test_callers_that_ask_for_one_task_each_at_once_get_their_own(store: Store) -> None:
     red = [await submit(store, tenant="red", payload={"n": n}) for n in range(20)]
     blue = await submit(store, tenant="blue")

@@ -1,5 +1,6 @@
 """Alerts and objectives in a browser."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -44,6 +45,9 @@ async def test_an_alert_is_created_fires_is_muted_and_deleted(visitor: Visit, wa
     firing = page.get_by_role("region", name="Firing now").get_by_role("listitem").filter(has_text=NAME)
     await expect(firing).to_be_visible(timeout=60_000)
     await expect(page.get_by_title("alerts firing")).to_be_visible()
+    await someone.open("/overview")
+    await expect(page.get_by_role("status").get_by_role("link", name=NAME)).to_be_visible()
+    await someone.open("/alerts")
     await firing.get_by_role("button", name="Mute").click()
     await page.get_by_role("dialog").get_by_role("button", name="Mute").click()
     await firing.get_by_role("button", name="Unmute").wait_for()
@@ -76,3 +80,24 @@ async def test_the_page_of_a_type_shows_an_objective_with_its_burn(visitor: Visi
     await objective.get_by_role("button", name="Delete orders are shipped").click()
     await page.get_by_role("alertdialog").or_(page.get_by_role("dialog")).get_by_role("button", name="Delete").click()
     await expect(objective).to_be_hidden()
+
+
+async def test_an_alert_draws_its_value_and_leads_to_the_tasks_that_failed(visitor: Visit, busy: Busy) -> None:
+    alerts = {alert["name"]: alert for alert in busy.server.ask("GET", "/api/v1/alerts")[1]["items"]}
+    someone = await visitor(busy.server)
+    page = someone.page
+    for name, title in (
+        ("reindexing fails", "Failure rate over time"),
+        ("orders wait", "Wait time, p95 over time"),
+        ("parcels are shipped: fast burn", "Burn rate over time"),
+    ):
+        await someone.open(f"/alerts/{alerts[name]['id']}")
+        chart = page.get_by_role("figure", name=title)
+        await expect(chart.get_by_role("listitem").filter(has_text="fires above")).to_be_visible()
+        assert await someone.barriers() == []
+
+    await someone.open(f"/alerts/{alerts['reindexing fails']['id']}")
+    failed = page.get_by_role("region", name="Recent failures")
+    await expect(failed.get_by_role("link", name="All")).to_have_attribute("href", re.compile("name=search.reindex"))
+    await failed.get_by_role("row").nth(1).get_by_role("link").click()
+    await page.wait_for_url("**/tasks/*")

@@ -1,5 +1,7 @@
 """How the interface looks and leads on: its font, charts that are read together, ways between pages, and commands."""
 
+import re
+
 import pytest
 from playwright.async_api import expect
 
@@ -148,3 +150,32 @@ async def test_acts_of_a_row_appear_under_the_pointer_and_by_keyboard(visitor: V
 
     await run.focus()
     await expect(run).to_have_css("opacity", "1")
+
+
+async def test_payloads_are_a_column_and_loaded_rows_are_sorted_by_their_headings(visitor: Visit, busy: Busy) -> None:
+    for seconds in ("0.4", "0", "0.2"):
+        task = busy.server.submit("shell", payload={"shell": f"sleep {seconds}"}, tags=["sorted"])
+        busy.server.until_ended(task)
+    someone = await visitor(busy.server)
+    page = someone.page
+    await someone.open("/tasks?tag=sorted")
+    table = page.get_by_role("table", name="Tasks")
+    rows = table.locator("[role=rowgroup] [role=row]")
+    await expect(rows).to_have_count(3)
+    await expect(table.get_by_text("sleep")).to_have_count(0)
+
+    await page.get_by_role("button", name="Columns").click()
+    await page.get_by_label("Payload").check()
+    await someone.press("Escape")
+    await expect(rows.get_by_text(re.compile("^shell: "))).to_have_count(3)
+    await table.get_by_role("button", name="Duration").click()
+
+    heading = table.get_by_role("columnheader", name="Duration")
+    await expect(heading).to_have_attribute("aria-sort", "descending")
+    await expect(rows).to_contain_text(['"sleep 0.4"', '"sleep 0.2"', '"sleep 0"'])
+    assert await someone.barriers() == []
+    await table.get_by_role("button", name="Duration").click()
+    await expect(rows).to_contain_text(['"sleep 0"', '"sleep 0.2"', '"sleep 0.4"'])
+    await table.get_by_role("button", name="Duration").click()
+    await expect(heading).to_have_attribute("aria-sort", "none")
+    await expect(rows).to_contain_text(['"sleep 0.2"', '"sleep 0"', '"sleep 0.4"'])

@@ -14,6 +14,11 @@ COVERED = """() => [...document.querySelectorAll("figure")].flatMap(figure => {
   return [values.length === 3 ? [] : [`${figure.innerText.slice(0, 20)}: ${values.length} values`],
     values.filter(box => box.right > plot.left).map(box => `${figure.innerText.slice(0, 20)}: ${box.right}`)].flat();
 })"""
+STICKING_OUT = """() => [...document.querySelectorAll("dl dd")].flatMap(cell => {
+  const end = cell.getBoundingClientRect().right + 1;
+  const wide = [...cell.querySelectorAll("*")].filter(one => one.getBoundingClientRect().right > end);
+  return wide.map(one => `${cell.innerText.slice(0, 20)}: ${one.tagName} ${one.className}`);
+})"""
 BELOW_LAST = """table => {
   const rows = [...table.querySelectorAll("[role=rowgroup] [role=row]")];
   const end = Math.max(...rows.map(row => row.getBoundingClientRect().bottom));
@@ -132,3 +137,16 @@ async def test_a_page_of_things_that_people_change_tells_who_changed_them(visito
     changes = someone.page.get_by_role("region", name="Recent changes")
     await expect(changes.get_by_role("listitem").filter(has_text="looks-token")).to_contain_text("secret.set")
     busy.server.ask("DELETE", "/api/v1/secrets/looks-token")
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+async def test_no_value_of_a_page_reaches_into_the_one_beside_it(visitor: Visit, busy: Busy, width: int) -> None:
+    someone = await visitor(busy.server, viewport={"width": width, "height": 844})
+    faults: dict[str, list[str]] = {}
+
+    for place in busy.pages:
+        await someone.open(place)
+        if found := await someone.page.evaluate(STICKING_OUT):
+            faults[place] = found
+
+    assert faults == {}

@@ -1,4 +1,4 @@
-"""Running a task again with another payload, duplicating a schedule, and copying things as requests."""
+"""Running tasks and jobs again with another payload, duplicating a schedule, and copying things as requests."""
 
 import json
 import shlex
@@ -30,6 +30,40 @@ async def test_a_failed_task_runs_again_with_another_payload(visitor: Visit, bus
     _, again = busy.server.ask("GET", f"/api/v1/tasks/{made}")
     assert made != task
     assert (again["payload"], again["retries"], again["tags"]) == ({"shell": "exit 0"}, 0, ["again"])
+
+
+async def test_a_job_runs_again_with_another_payload(visitor: Visit, busy: Busy) -> None:
+    wanted = {
+        "name": "again",
+        "owner": "ada",
+        "retries": 0,
+        "tasks": {
+            "first": {"name": "shell", "payload": {"shell": "exit 3"}, "queue": "again", "tags": ["kept"]},
+            "tell": {"name": "shell", "payload": {"shell": "true"}, "needs": ["first"], "run_if": "any_failed"},
+        },
+    }
+    job = busy.server.ask("POST", "/api/v1/jobs", wanted)[1]["id"]
+    someone = await visitor(busy.server)
+    page = someone.page
+    await someone.open(f"/jobs/{job}")
+
+    await page.get_by_role("button", name="Run again…").click()
+    sheet = page.get_by_role("dialog", name="Run again again")
+    first = sheet.get_by_role("group", name="Task 1")
+    await expect(first.get_by_label("Key")).to_have_value("first")
+    await expect(sheet.get_by_role("group", name="Task 2").get_by_label("Needs")).to_have_value("first")
+    assert await someone.barriers() == []
+    await first.get_by_label("Payload").fill('{"shell": "exit 0"}')
+    await sheet.get_by_role("button", name="Submit").click()
+
+    await page.wait_for_url(lambda url: "/jobs/" in url and job not in url)
+    made = page.url.rpartition("/")[2].partition("?")[0]
+    tasks = busy.server.ask("GET", f"/api/v1/tasks?job={made}&payload=true")[1]["items"]
+    found = {task["key"]: (task["payload"], task["queue"], task["retries"], task["tags"]) for task in tasks}
+    graph = busy.server.ask("GET", f"/api/v1/jobs/{made}/graph")[1]["nodes"]
+    assert found["first"] == ({"shell": "exit 0"}, "again", 0, ["kept"])
+    assert {node["key"]: (node["needs"], node["run_if"]) for node in graph}["tell"] == (["first"], "any_failed")
+    assert busy.server.ask("GET", f"/api/v1/jobs/{made}")[1]["owner"] == "ada"
 
 
 async def test_a_task_is_shown_as_a_command_that_submits_it(visitor: Visit, busy: Busy) -> None:
@@ -117,3 +151,24 @@ async def test_a_schedule_is_duplicated(visitor: Visit, busy: Busy) -> None:
         schedule[name] for name in ("cron", "interval", "timezone", "task", "job", "overlap", "misfire")
     ]
     busy.server.ask("DELETE", f"/api/v1/schedules/{made['id']}")
+
+
+async def test_workers_failures_and_bulk_operations_are_shown_as_requests(visitor: Visit, busy: Busy) -> None:
+    server = busy.server
+    worker = server.ask("GET", "/api/v1/workers")[1]["items"][0]["id"]
+    group = server.ask("GET", "/api/v1/failures/groups")[1]["items"][0]["fingerprint"]
+    bulk = server.ask("GET", "/api/v1/bulk")[1]["items"][0]["id"]
+    someone = await visitor(server)
+    copy = someone.page.get_by_role("button", name="Copy as…")
+    for place, words, path in (
+        (f"/workers/{worker}", ["workers", "get", worker], f"workers/{worker}"),
+        (f"/failures/{group}", ["failures", "show", group], f"failures/groups/{group}"),
+        (f"/bulk/{bulk}", ["bulk", "get", bulk], f"bulk/{bulk}"),
+    ):
+        await someone.open(place)
+        command, request, python = await snippets(someone, copy)
+
+        assert command == ["drumline", *words]
+        assert request[3] == f"{server.url}/api/v1/{path}"
+        assert server.ask("GET", f"/api/v1/{path}")[0] == 200
+        compile(python, "snippet.py", "exec")

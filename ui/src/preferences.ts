@@ -11,7 +11,7 @@ interface Preferences {
   shortcuts: boolean;
   rail: "wide" | "narrow";
   density: Density;
-  /** The columns that are left out, by the name of their list. */
+  /** The columns that are left out, by the name of their list; its extra columns until any are chosen. */
   hidden: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -64,4 +64,10 @@ export function usePreferences(): Preferences {
     },
     () => preferences,
   );
+}
+
+/** The columns of a list that are left out. */
+export function useHidden(label: string, columns: readonly { name: string; isExtra?: boolean }[]): readonly string[] {
+  const { hidden } = usePreferences();
+  return hidden[label] ?? columns.filter(({ isExtra }) => isExtra).map(({ name }) => name);
 }

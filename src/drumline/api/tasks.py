@@ -60,6 +60,8 @@ from drumline.engine.submit import Allow
 
 SLACK = 64 * 1024
 """Bytes that a task's request may have besides its payload."""
+LARGEST_SUMMARY = 64 * 1024
+"""Bytes of the largest payload that is listed by `payload_up_to`."""
 _SLICE = 1024 * 1024
 """Bytes of tasks of a batch that are read between two turns of the event loop."""
 _TASK_BYTES = 2048
@@ -143,6 +145,9 @@ class ListQuery(TaskQuery, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1), PAGE_SIZE] = 100
     cursor: Annotated[str | None, page_cursor(format="uuid")] = None
     payload: Annotated[bool, about("Whether to include payloads.")] = False
+    payload_up_to: Annotated[
+        int, Meta(ge=0, le=LARGEST_SUMMARY), about("Include payloads of at most so many bytes, without results.")
+    ] = 0
     traceback: Annotated[bool, about("Whether errors come with their tracebacks.")] = False
 
 
@@ -280,7 +285,9 @@ async def list_tasks(call: ApiCall[None, ListQuery]) -> Reply:
     """Return a page of tasks, newest first."""
     query = call.query
     which = filter_of(call, query, frozenset(query.status))
-    page = await call.engine.queries.list_tasks(which, limit=query.limit, cursor=query.cursor, payload=query.payload)
+    page = await call.engine.queries.list_tasks(
+        which, limit=query.limit, cursor=query.cursor, payload=query.payload, payload_up_to=query.payload_up_to
+    )
     views = page.items if query.traceback else tuple(without_traceback(view) for view in page.items)
     now, hidden = call.engine.clock.now(), call.engine.redaction
 

@@ -50,17 +50,22 @@ def print_task(task: dict[str, Any], attempts: list[dict[str, Any]], artifacts: 
     print_line("key", task["idempotency_key"])
     print_line("fork of", task.get("forked_from"))
     print_line("shard", task.get("shard"))
+    print_cause(task)
+    for artifact in artifacts:
+        print_line("artifact", f"{tidy(artifact['name'])}  {size(artifact['size'])}  {artifact['content_type']}")
+    if len(attempts) > 1 or any(attempt["error"] for attempt in attempts):
+        click.echo()
+        print_fitted(attempts, ATTEMPTS)
+
+
+def print_cause(task: dict[str, Any]) -> None:
+    """Print what a task was given, what it returned, and its error."""
     for name in ("payload", "result"):
         if name in task:
             _print_block(name, _json(task[name]))
     if task["error"]:
         _print_block("error", f"{task['error']['kind']}: {task['error']['message']}".rstrip())
         _print_block("", task["error"]["traceback"].rstrip())
-    for artifact in artifacts:
-        print_line("artifact", f"{tidy(artifact['name'])}  {size(artifact['size'])}  {artifact['content_type']}")
-    if len(attempts) > 1 or any(attempt["error"] for attempt in attempts):
-        click.echo()
-        print_fitted(attempts, ATTEMPTS)
 
 
 def shown_status(task: dict[str, Any]) -> str:

@@ -6,10 +6,11 @@ import click
 
 from drumline.cli import completing
 from drumline.cli.commands import segment, server_command
-from drumline.cli.describing import print_line
+from drumline.cli.describing import print_cause, print_line
 from drumline.cli.parameters import Argument, Option
 from drumline.cli.tables import relative
 from drumline.cli.times import Toward, moment
+from drumline.core.errors import NotFound
 
 if TYPE_CHECKING:
     from drumline.cli.client import ApiClient
@@ -46,6 +47,19 @@ def describe_group(client: "ApiClient", group: dict[str, Any]) -> None:
     latest = client.get("/failures", fingerprint=group["fingerprint"], limit=SAMPLE)["items"]
     for failure in latest:
         print_line("latest" if failure is latest[0] else "", f"{failure['id']}  {relative(failure['failed_at'])}")
+    if latest:
+        _describe_example(client, latest[0]["id"])
+
+
+def _describe_example(client: "ApiClient", task: str) -> None:
+    """Print the payload and the error of the latest task, which may be gone by now."""
+    try:
+        example = client.get(f"/tasks/{segment(task)}")
+    except NotFound:
+        return
+    click.echo()
+    print_line("example", example["name"])
+    print_cause(example)
 
 
 def sparkline(counts: list[int]) -> str:

@@ -1,6 +1,9 @@
-"""Flags of the program itself, given before the command: `drumline --context prod --yes tasks retry ID`."""
+"""Flags of the program itself: `drumline --context prod --yes tasks retry ID`.
 
-from collections.abc import Callable
+They may be after the command as well, where it has no flag of the same name.
+"""
+
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,6 +35,22 @@ def invocation() -> Invocation:
 
 def program_flags() -> list[click.Parameter]:
     """Return the flags that come before the command."""
+    return [*_flags()]
+
+
+def flags_after(own: Iterable[click.Parameter]) -> list[click.Parameter]:
+    """Return the flags of the program that a command takes beside its own; its help leaves them out."""
+    taken = {flag for parameter in own for flag in (*parameter.opts, *parameter.secondary_opts)}
+    after: list[click.Parameter] = []
+    for flag in _flags():
+        flag.opts = [name for name in flag.opts if name not in taken]
+        flag.hidden = True
+        if flag.opts and f"--{flag.name}" not in taken:
+            after.append(flag)
+    return after
+
+
+def _flags() -> list[click.Option]:
     return [
         _flag(
             "--context", metavar="NAME", help="The server to talk to, as drumline login named it.", complete=_contexts

@@ -18,6 +18,8 @@ from typing import Any, Final, NamedTuple, Union, get_args, get_origin
 import click
 from click.shell_completion import CompletionItem
 
+from drumline.cli.invocation import flags_after
+
 Complete = Callable[[click.Context, str], Sequence[str | tuple[str, str]]]
 """Returns the values that a shell may complete what was typed so far to, with or without what each is."""
 
@@ -270,9 +272,8 @@ def command_of(function: Callable[..., Any], name: str | None = None) -> click.C
     def call(**given: Any) -> None:
         function(**{name: _as_declared(value, kinds[name]) for name, value in given.items()})
 
-    return _Command(
-        name, callback=call, params=[_parameter(each) for each in parameters], help=inspect.getdoc(function)
-    )
+    own = [_parameter(each) for each in parameters]
+    return _Command(name, callback=call, params=[*own, *flags_after(own)], help=inspect.getdoc(function))
 
 
 def _as_declared(value: Any, kind: _Kind) -> Any:

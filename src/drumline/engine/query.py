@@ -3,7 +3,8 @@
 from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from drumline.core.attempt import AttemptView, Progress
 from drumline.core.clock import Clock
@@ -104,16 +105,28 @@ class Queries:
             await self._endings.wait_for_any(asked, min(left, LOOK_EVERY))
 
     async def list_tasks(
-        self, which: TaskFilter, *, limit: int = 100, cursor: str | None = None, payload: bool = False
+        self,
+        which: TaskFilter,
+        *,
+        limit: int = 100,
+        cursor: str | None = None,
+        payload: bool = False,
+        payload_up_to: int = 0,
     ) -> TaskPage:
-        """Return a page of tasks, newest first."""
+        """Return a page of tasks, newest first: with payloads and results, or with payloads up to so many bytes."""
         if not 1 <= limit <= self._limits.page:
             raise Invalid(f"must be from 1 to {self._limits.page}", field="limit")
         before = None if cursor is None else parse_task_id(cursor, field="cursor")
+        if payload and which.also is None:
+            return await large_page(self._store.queries, which, self._blobs, limit=limit, before=before)
+        page = await self._page(which, limit=limit, before=before, payload=payload)
+        if payload or not payload_up_to:
+            return page
+        return replace(page, items=await self._with_small_payloads(page.items, payload_up_to, which.tenant))
+
+    async def _page(self, which: TaskFilter, *, limit: int, before: TaskId | None, payload: bool) -> TaskPage:
         if which.also is not None:
             return await self._search(which, limit=limit, before=before, payload=payload)
-        if payload:
-            return await large_page(self._store.queries, which, self._blobs, limit=limit, before=before)
         views = await self._store.queries.list_tasks(which, limit=limit + 1, before=before)
         more = len(views) > limit
         return TaskPage(tuple(views[:limit]), views[limit - 1].id if more else None)
@@ -138,6 +151,15 @@ class Queries:
 
         opened, _ = await bounded_page(read, limit=len(ids), weigh=_weight)
         return tuple(opened)
+
+    async def _with_small_payloads(
+        self, views: Sequence[TaskView], largest: int, tenant: str | None
+    ) -> tuple[TaskView, ...]:
+        payloads = await self._store.queries.small_payloads([view.id for view in views], largest=largest, tenant=tenant)
+        return tuple(
+            view if payload is None else replace(view, payload=Raw(payload))
+            for view, payload in zip(views, payloads, strict=True)
+        )
 
     async def progress(self, view: TaskView, *, tenant: str | None = None) -> Progress | None:
         """Return how far a task's attempt is, if one runs and has said so."""

@@ -104,6 +104,12 @@ class Querying(Protocol):
         """Return tasks, newest first, starting below `before`."""
         ...
 
+    async def small_payloads(
+        self, tasks: Sequence[TaskId], *, largest: int, tenant: str | None = None
+    ) -> list[bytes | None]:
+        """Return payloads of tasks that were listed; None for those above `largest` bytes or in the blob store."""
+        ...
+
     async def search_tasks(
         self, which: TaskFilter, *, limit: int, before: TaskId | None = None, payload: bool = False
     ) -> Found:

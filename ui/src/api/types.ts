@@ -2490,7 +2490,7 @@ export interface Operations {
   };
   "GET /api/v1/tasks": {
     params: Record<never, never>;
-    query: { queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined; finished_since?: string | undefined; since?: string | undefined; until?: string | undefined; filter?: string | undefined; status?: Status[] | undefined; limit?: number | undefined; cursor?: string | undefined; payload?: boolean | undefined; traceback?: boolean | undefined };
+    query: { queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined; finished_since?: string | undefined; since?: string | undefined; until?: string | undefined; filter?: string | undefined; status?: Status[] | undefined; limit?: number | undefined; cursor?: string | undefined; payload?: boolean | undefined; payload_up_to?: number | undefined; traceback?: boolean | undefined };
     body: undefined;
     answer: TaskList & Incomplete;
   };

@@ -10,6 +10,8 @@ export interface Line {
   name: string;
   tone: string;
   values: (number | null)[];
+  /** A limit that other lines are held against: dashed, and nothing is filled below it. */
+  isLimit?: boolean;
 }
 
 interface Props {
@@ -145,8 +147,10 @@ export function Chart({
               const values = sums[place] ?? [];
               const below = stacked && place > 0 ? (sums[place - 1] ?? []) : values.map(() => 0);
               return (
-                <g key={line.name} data-tone={line.tone}>
-                  <path d={area(values, below, x, y)} className={css.area} data-stacked={stacked || undefined} />
+                <g key={line.name} data-tone={line.tone} data-limit={line.isLimit || undefined}>
+                  {!line.isLimit && (
+                    <path d={area(values, below, x, y)} className={css.area} data-stacked={stacked || undefined} />
+                  )}
                   <path d={path(values, x, y)} className={css.line} />
                   <path d={dots(values, x, y)} className={css.dots} />
                 </g>
@@ -202,9 +206,9 @@ function marksOf(times: string[]): string[] {
 }
 
 /** The last bucket, or the one before while nothing is known of the last, which is still being filled. */
-function latestOf(times: string[], lines: Line[]): number {
+export function latestOf(times: string[], lines: readonly Omit<Line, "name" | "tone">[]): number {
   const last = times.length - 1;
-  const isKnown = lines.some((line) => (line.values[last] ?? null) !== null);
+  const isKnown = lines.some((line) => !line.isLimit && (line.values[last] ?? null) !== null);
   return isKnown ? last : Math.max(0, last - 1);
 }
 

@@ -1,6 +1,6 @@
 import { Columns3 } from "lucide-react";
 import { useState } from "react";
-import { type Density, prefer, usePreferences } from "@/preferences";
+import { type Density, prefer, useHidden, usePreferences } from "@/preferences";
 import { texts } from "@/texts";
 import { Button } from "./Button";
 import css from "./Columns.module.css";
@@ -14,10 +14,16 @@ const DENSITIES: [Density, string][] = [
 ];
 
 /** Lets people choose the columns of a list, and how close its rows are; this browser keeps both. */
-export function Columns({ label, columns }: { label: string; columns: readonly { name: string }[] }) {
+export function Columns({
+  label,
+  columns,
+}: {
+  label: string;
+  columns: readonly { name: string; isExtra?: boolean }[];
+}) {
   const { hidden, density } = usePreferences();
   const [isOpen, setOpen] = useState(false);
-  const left = hidden[label] ?? [];
+  const left = useHidden(label, columns);
   return (
     <>
       <Button icon={Columns3} onClick={() => setOpen(true)}>

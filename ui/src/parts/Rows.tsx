@@ -1,17 +1,20 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
+import { ArrowDown, ArrowUp } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
-import { usePreferences } from "@/preferences";
+import { useHidden, usePreferences } from "@/preferences";
 import { texts } from "@/texts";
 import { useMedia } from "./media";
 import css from "./Rows.module.css";
+import type { Sort, Sortable } from "./sorting";
 
-export interface Column<Item> {
-  name: string;
+export interface Column<Item> extends Sortable<Item> {
   width: string;
   cell: (item: Item) => ReactNode;
   /** Left out on narrow screens. */
   wide?: boolean;
   end?: boolean;
+  /** Left out until it is chosen. */
+  isExtra?: boolean;
 }
 
 interface Props<Item> {
@@ -28,6 +31,9 @@ interface Props<Item> {
   /** Rows have two lines on narrow screens. */
   isTall?: boolean;
   more?: ReactNode;
+  /** How the rows are sorted, where headings of columns change that. */
+  sort?: Sort | null;
+  onSort?: (column: string) => void;
 }
 
 const HEIGHTS = { regular: 36, compact: 28 };
@@ -36,8 +42,8 @@ const TALL = 52;
 /** A table of which only the rows in view exist. */
 export function Rows<Item>(props: Props<Item>) {
   const { items, keyOf, onOpen, onEnd, current, onCurrent, selected, onSelect } = props;
-  const { hidden, density } = usePreferences();
-  const left = hidden[props.label] ?? [];
+  const { density } = usePreferences();
+  const left = useHidden(props.label, props.columns);
   const columns = props.columns.filter((column) => !left.includes(column.name));
   const isNarrow = useMedia("(max-width: 760px)");
   const height = props.isTall && isNarrow ? TALL : HEIGHTS[density];
@@ -79,8 +85,13 @@ export function Rows<Item>(props: Props<Item>) {
             role="columnheader"
             data-wide={column.wide || undefined}
             data-end={column.end || undefined}
+            {...(props.onSort && column.by ? { "aria-sort": sortOf(props.sort, column.name) } : {})}
           >
-            {column.name}
+            {props.onSort && column.by ? (
+              <SortButton column={column.name} sort={props.sort ?? null} onSort={props.onSort} />
+            ) : (
+              column.name
+            )}
           </span>
         ))}
       </div>
@@ -135,5 +146,20 @@ export function Rows<Item>(props: Props<Item>) {
         {props.more}
       </div>
     </div>
+  );
+}
+
+function sortOf(sort: Sort | null | undefined, column: string): "ascending" | "descending" | "none" {
+  if (sort?.column !== column) return "none";
+  return sort.isDown ? "descending" : "ascending";
+}
+
+function SortButton({ column, sort, onSort }: { column: string; sort: Sort | null; onSort: (column: string) => void }) {
+  const Arrow = sort?.column !== column ? null : sort.isDown ? ArrowDown : ArrowUp;
+  return (
+    <button type="button" className={css.sort} title={texts.parts.sortTheLoadedRows} onClick={() => onSort(column)}>
+      {column}
+      {Arrow && <Arrow size={12} aria-hidden="true" />}
+    </button>
   );
 }

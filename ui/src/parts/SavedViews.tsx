@@ -20,7 +20,7 @@ interface SavedViewsProps {
   filter: string;
   /** The name under which the columns of the list are kept, and their names. */
   label?: string;
-  columns?: readonly { name: string }[];
+  columns?: readonly { name: string; isExtra?: boolean }[];
   onOpen: (filter: string) => void;
 }
 
@@ -60,8 +60,8 @@ function ViewsSheet({ page, filter, label, columns, onOpen, onClose }: SavedView
     queryKey: key,
     queryFn: ({ signal }) => call("GET /api/v1/views", { query: { page }, signal }),
   });
-  const left = label ? (hidden[label] ?? []) : [];
-  const shown = left.length > 0 && columns ? columns.map((one) => one.name).filter((one) => !left.includes(one)) : [];
+  const left = label ? hidden[label] : undefined;
+  const shown = left && columns ? columns.map((one) => one.name).filter((one) => !left.includes(one)) : [];
   const save = useMutation({
     mutationFn: () =>
       call("PUT /api/v1/views/{page}/{name}", {
@@ -86,9 +86,9 @@ function ViewsSheet({ page, filter, label, columns, onOpen, onClose }: SavedView
 
   function open(view: ViewBody) {
     if (label && columns) {
-      const kept =
-        view.columns.length === 0 ? [] : columns.map((one) => one.name).filter((one) => !view.columns.includes(one));
-      prefer({ hidden: { ...hidden, [label]: kept } });
+      const { [label]: _before, ...others } = hidden;
+      const kept = columns.map((one) => one.name).filter((one) => !view.columns.includes(one));
+      prefer({ hidden: view.columns.length === 0 ? others : { ...others, [label]: kept } });
     }
     onOpen(view.filter);
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { dots, niceTime } from "./Chart";
+import { dots, latestOf, niceTime } from "./Chart";
 import { span } from "./time";
 
 describe("the top of an axis of durations", () => {
@@ -27,4 +27,10 @@ describe("a value without neighbours", () => {
     expect(dots([null, 1, null, 2, 3, null, 4], place, place)).toBe("M10.0,10.0h0M60.0,40.0h0");
     expect(dots([1, 2, 3], place, place)).toBe("");
   });
+});
+
+it("a chart shows the bucket before one that is empty yet, whatever its limit is", () => {
+  const limit = { values: [5, 5, 5], isLimit: true };
+  expect(latestOf(["a", "b", "c"], [{ values: [1, 2, null] }, limit])).toBe(1);
+  expect(latestOf(["a", "b", "c"], [{ values: [1, 2, 3] }, limit])).toBe(2);
 });

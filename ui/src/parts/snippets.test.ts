@@ -4,7 +4,7 @@ import {
   alertSnippets,
   curl,
   jobSnippets,
-  queueSnippets,
+  readSnippets,
   scheduleSnippets,
   shellWord,
   subscriptionSnippets,
@@ -67,11 +67,13 @@ describe("snippets", () => {
   });
 
   it("reads a queue whose name has to be escaped", () => {
-    const [cli, http, python] = queueSnippets("http://x", "a b").map((snippet) => snippet.text);
+    const [cli, http, python] = readSnippets("http://x", "queue", "a b").map((snippet) => snippet.text);
 
     expect(cli).toBe("drumline queues get 'a b'");
     expect(http).toContain("http://x/api/v1/queues/a%20b");
     expect(python).toContain('    "http://x/api/v1/queues/a%20b",\n    {"X-API-Key"');
+    expect(readSnippets("http://x", "failures", "e67").map(({ text }) => text)[0]).toBe("drumline failures show e67");
+    expect(readSnippets("http://x", "failures", "e67")[1]?.text).toContain("http://x/api/v1/failures/groups/e67");
   });
 
   it("creates an alert with what it has only", () => {

@@ -190,9 +190,18 @@ function scheduleCommand({ task, ...schedule }: ScheduleLike): string[] | null {
   return ["drumline", "schedules", "create", schedule.name, ...options];
 }
 
-/** Ways to read a queue. */
-export function queueSnippets(url: string, name: string): Snippet[] {
-  return requestWays(["drumline", "queues", "get", name], url, "GET", `/api/v1/queues/${encodeURIComponent(name)}`);
+/** What is read by its id or name: its commands, and its place in the API. */
+const READ = {
+  queue: [["queues", "get"], "queues"],
+  worker: [["workers", "get"], "workers"],
+  bulk: [["bulk", "get"], "bulk"],
+  failures: [["failures", "show"], "failures/groups"],
+} as const;
+
+/** Ways to read a queue, a worker, a bulk operation or a group of failures. */
+export function readSnippets(url: string, kind: keyof typeof READ, id: string): Snippet[] {
+  const [words, place] = READ[kind];
+  return requestWays(["drumline", ...words, id], url, "GET", `/api/v1/${place}/${encodeURIComponent(id)}`);
 }
 
 /** What of an alert makes another one like it. */

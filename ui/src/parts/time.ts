@@ -124,3 +124,8 @@ export function fromTyped(text: string, zone: Zone): Date | null {
   if (!isDay(day) || Number(hour) > 23 || Number(minute) > 59) return null;
   return new Date(`${day}T${hour.padStart(2, "0")}:${minute}:00${zone === "utc" ? "Z" : ""}`);
 }
+
+/** How long something took, in milliseconds; null while it has not ended. */
+export function tookMs({ started_at, finished_at }: { started_at: string | null; finished_at: string | null }) {
+  return started_at && finished_at ? Date.parse(finished_at) - Date.parse(started_at) : null;
+}

@@ -7,15 +7,20 @@ import css from "./Rail.module.css";
 
 const MOST = 50;
 
-/** How many alerts fire, beside the link to them. */
-export function AlertCount() {
+/** The alerts that fire, as far as they may be seen. */
+export function useFiringAlerts() {
   const mayRead = useMay("alerts:read");
-  const firing = useQuery({
+  return useQuery({
     queryKey: ["alerts", "count"],
     queryFn: ({ signal }) => call("GET /api/v1/alerts", { query: { limit: MOST, state: "firing" }, signal }),
     refetchInterval: every(60_000),
     enabled: mayRead,
   });
+}
+
+/** How many alerts fire, beside the link to them. */
+export function AlertCount() {
+  const firing = useFiringAlerts();
   useRefreshOn(ofTypes("drumline.alert."), [["alerts", "count"]], 2_000);
   const count = firing.data?.items.length ?? 0;
   if (count === 0) return null;

@@ -56,6 +56,14 @@ class TaskQueries(Part):
         )
         return newest(lists, limit=limit)
 
+    async def small_payloads(
+        self, tasks: Sequence[TaskId], *, largest: int, tenant: str | None = None
+    ) -> list[bytes | None]:
+        """Return payloads of tasks that were listed; None for those above `largest` bytes or in the blob store."""
+        return await self._router.split(
+            tasks, lambda store, part: store.queries.small_payloads(part, largest=largest, tenant=tenant)
+        )
+
     async def search_tasks(
         self, which: TaskFilter, *, limit: int, before: TaskId | None = None, payload: bool = False
     ) -> Found:

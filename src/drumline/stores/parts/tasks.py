@@ -13,6 +13,7 @@ from msgspec import Raw
 from drumline.aio.batcher import Batcher
 from drumline.aio.threads import off_loop
 from drumline.core.attempt import AttemptOutcome, AttemptView
+from drumline.core.blob import is_reference
 from drumline.core.clock import NEVER, Clock, Instant
 from drumline.core.codec import decode
 from drumline.core.ids import TaskId, id_above
@@ -214,6 +215,18 @@ class TaskQueries(Part):
                 break
             start, at_once = candidates[-1], min(max(at_once * 4, LEAST_AT_ONCE), MOST_AT_ONCE)
         return listed[:limit]
+
+    async def small_payloads(
+        self, tasks: Sequence[TaskId], *, largest: int, tenant: str | None = None
+    ) -> list[bytes | None]:
+        """Return payloads of tasks that were listed; None for those above `largest` bytes or in the blob store."""
+        if not tasks:
+            return []
+        rows = await self._database.fetch(
+            Line.BROAD, "search_payloads", repeat=True, within=tenant, ids=list(tasks), largest=largest
+        )
+        found = {str(task): bytes(payload) for task, payload in rows if not is_reference(payload)}
+        return [found.get(task) for task in tasks]
 
     async def search_tasks(
         self, which: TaskFilter, *, limit: int, before: TaskId | None = None, payload: bool = False

@@ -12,6 +12,7 @@ import { CopyAs, serverUrl } from "@/parts/CopyAs";
 import { type Fact, Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { Unloaded } from "@/parts/States";
 import { alertSnippets } from "@/parts/snippets";
+import { TaskTable } from "@/parts/TaskTable";
 import { Time } from "@/parts/Time";
 import { span } from "@/parts/time";
 import { texts } from "@/texts";
@@ -21,6 +22,7 @@ import { useAlertActs } from "./acts";
 import { History } from "./History";
 import { AlertState, SeverityMark } from "./Marks";
 import { MuteButton } from "./MuteButton";
+import { ValueChart } from "./ValueChart";
 import { MEASURES, shownValue, typedValue } from "./values";
 
 /** One alert: its condition, where it stands, and when it fired. */
@@ -40,6 +42,19 @@ export function Alert() {
       <Panel label={texts.common.facts}>
         <Facts of={factsOf(found)} />
       </Panel>
+      <ValueChart alert={found} />
+      {found.measure === "failure_rate" && (
+        <TaskTable
+          title={texts.type.recentFailures}
+          query={{
+            status: "FAILED",
+            ...(found.task ? { name: found.task } : {}),
+            ...(found.queue ? { queue: found.queue } : {}),
+          }}
+          none={texts.type.noFailures}
+          limit={5}
+        />
+      )}
       <History alert={id} show={(value) => shownValue(found.measure, value)} />
     </div>
   );

@@ -32,7 +32,7 @@ export function History({ alert, show }: { alert?: string; show?: (value: number
       {incidents.data === undefined ? (
         <Unloaded of={incidents} rows={3} />
       ) : items.length === 0 ? (
-        <Empty title={texts.alerts.noAlertHasFired} />
+        <Empty title={alert ? texts.alerts.hasNotFired : texts.alerts.noAlertHasFired} />
       ) : (
         <Table head={head}>
           {items.map((one) => (

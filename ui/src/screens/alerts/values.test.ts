@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { SloBody } from "@/api/types";
-import { burnedOf, shownValue, typedValue } from "./values";
+import type { PointBody, SloBody } from "@/api/types";
+import { burnedOf, chartedOf, rangeOf, shownValue, typedValue } from "./values";
 
 describe("values of alerts", () => {
   it("are shown in the unit of the measure", () => {
@@ -31,4 +31,18 @@ it("the budget falls with each failure and ends at what is left", () => {
 
   expect(left.map((share) => Number(share.toFixed(3)))).toEqual([1, 0.5, 0.5]);
   expect(burn.map((rate) => rate && Number(rate.toFixed(3)))).toEqual([0, 1, null]);
+});
+
+it("a measure is drawn from the statistics, over several windows of its alert", () => {
+  const points = [
+    { failed: 1, completed: 3, wait_p95: 2, run_p95: null, depth: 7 },
+    { failed: 0, completed: 0, wait_p95: null, run_p95: 4, depth: null },
+  ] as unknown as PointBody[];
+
+  expect(chartedOf("failure_rate", points)).toEqual([0.25, null]);
+  expect(chartedOf("wait_p95", points)).toEqual([2, null]);
+  expect(chartedOf("run_p95", points)).toEqual([null, 4]);
+  expect(chartedOf("backlog", points)).toEqual([7, null]);
+  expect(chartedOf("late_schedule", points)).toBeNull();
+  expect([null, 600, 3_600, 21_600, 86_400].map(rangeOf)).toEqual(["1h", "1h", "6h", "24h", "7d"]);
 });

@@ -1,4 +1,4 @@
-import type { AlertBody, AlertMeasure, Severity, SloBody } from "@/api/types";
+import type { AlertBody, AlertMeasure, PointBody, Severity, SloBody } from "@/api/types";
 import type { Tone } from "@/parts/Mark";
 import { span } from "@/parts/time";
 import { texts } from "@/texts";
@@ -71,4 +71,25 @@ export function burnedOf(slo: SloBody): { times: string[]; left: number[]; burn:
       point.total === 0 ? null : (point.total - point.good) / point.total / (1 - slo.target),
     ),
   };
+}
+
+const POINT_VALUES: Partial<Record<AlertMeasure, (point: PointBody) => number | null>> = {
+  failure_rate: ({ failed, completed }) => (failed + completed > 0 ? failed / (failed + completed) : null),
+  wait_p95: (point) => point.wait_p95,
+  run_p95: (point) => point.run_p95,
+  backlog: (point) => point.depth,
+};
+
+/** The values of a measure over time; null for what the statistics do not have. */
+export function chartedOf(measure: AlertMeasure, points: readonly PointBody[]): (number | null)[] | null {
+  const read = POINT_VALUES[measure];
+  return read ? points.map(read) : null;
+}
+
+/** The shortest range of the charts that shows several windows of an alert. */
+export function rangeOf(window: number | null): "1h" | "6h" | "24h" | "7d" {
+  const seconds = window ?? 0;
+  if (seconds <= 900) return "1h";
+  if (seconds <= 7_200) return "6h";
+  return seconds <= 21_600 ? "24h" : "7d";
 }

@@ -7,10 +7,12 @@ import { Problem } from "@/api/problem";
 import { every } from "@/api/queries";
 import type { BulkFilter } from "@/api/types";
 import { Button } from "@/parts/Button";
+import { CopyAs, serverUrl } from "@/parts/CopyAs";
 import { word } from "@/parts/Mark";
 import { Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { Unloaded } from "@/parts/States";
 import { sentence } from "@/parts/sentence";
+import { readSnippets } from "@/parts/snippets";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
 import { say } from "@/parts/toasts";
@@ -57,6 +59,10 @@ export function Bulk() {
             {texts.bulk.abort}
           </Button>
         )}
+        <CopyAs
+          title={texts.bulk.bulkActState(found.act, found.state ?? "")}
+          of={() => readSnippets(serverUrl(), "bulk", id)}
+        />
       </ScreenHead>
       <Panel label={texts.common.facts}>
         <Facts

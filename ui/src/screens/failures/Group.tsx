@@ -7,10 +7,12 @@ import { useMay } from "@/api/me";
 import { ABOUT_FAILURES, useRefreshOn } from "@/api/queries";
 import type { FailureBody, TaskBody } from "@/api/types";
 import { Button } from "@/parts/Button";
+import { CopyAs, serverUrl } from "@/parts/CopyAs";
 import { JsonTree } from "@/parts/JsonTree";
 import { Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { type Column, Rows } from "@/parts/Rows";
 import { Unloaded } from "@/parts/States";
+import { readSnippets } from "@/parts/snippets";
 import { Tags } from "@/parts/Tags";
 import { Time } from "@/parts/Time";
 import { Traceback } from "@/parts/Traceback";
@@ -88,6 +90,7 @@ export function Group() {
             </Button>
           </>
         )}
+        <CopyAs title={found.kind} of={() => readSnippets(serverUrl(), "failures", fingerprint)} />
       </ScreenHead>
       <Panel label={texts.common.facts}>
         <Facts

@@ -31,6 +31,7 @@ import { JobFailure } from "./JobFailure";
 import { JobWhy } from "./JobWhy";
 import { NodeList } from "./NodeList";
 import { NodePanel } from "./NodePanel";
+import { RunAgain } from "./RunAgain";
 import { TimelineView } from "./TimelineView";
 
 const ENDED = new Set(["COMPLETED", "FAILED", "CANCELLED"]);
@@ -68,7 +69,7 @@ export function Job() {
   const selected = graph.data?.nodes.find((one) => one.key === node) ?? null;
   return (
     <div className={css.screen}>
-      <Head job={job.data} />
+      <Head job={job.data} graph={graph.data} />
       {job.data.status === "FAILED" && graph.data && (
         <JobFailure nodes={graph.data.nodes} onSelect={(key) => go({ node: key })} />
       )}
@@ -109,7 +110,7 @@ export function Job() {
   );
 }
 
-function Head({ job }: { job: JobBody }) {
+function Head({ job, graph }: { job: JobBody; graph: GraphBody | undefined }) {
   const client = useQueryClient();
   const act = useMutation({
     mutationFn: (what: "resume" | "cancel") =>
@@ -122,6 +123,7 @@ function Head({ job }: { job: JobBody }) {
     onSettled: () => client.invalidateQueries({ queryKey: ["job", job.id] }),
   });
   const mayAct = useMay("tasks:control");
+  const maySubmit = useMay("tasks:submit");
   const canResume = mayAct && (job.status === "FAILED" || job.status === "CANCELLED");
   const canCancel = mayAct && !ENDED.has(job.status);
   useShortcut(
@@ -156,6 +158,7 @@ function Head({ job }: { job: JobBody }) {
           {job.cancel_requested ? texts.job.stopping : texts.common.cancel}
         </Button>
       )}
+      {maySubmit && graph && <RunAgain job={job} nodes={graph.nodes} />}
       <CopyAs title={job.name} of={() => jobSnippets(serverUrl(), job.id)} />
     </ScreenHead>
   );

@@ -16,25 +16,34 @@ import { Tabs } from "@/parts/Tabs";
 import { useTypes } from "@/screens/tasks/types";
 import { texts } from "@/texts";
 import css from "./JobSheet.module.css";
-import { documentOf, EMPTY, fieldOf, type TaskRow, tasksOf } from "./jobForm";
+import { documentOf, EMPTY, fieldOf, type JobDraft, type TaskRow, tasksOf } from "./jobForm";
 
 const WAYS = [
   { id: "list", label: texts.common.tasks },
   { id: "json", label: texts.common.json },
 ];
 const PARTS = ["key", "name", "needs", "payload"] as const;
+/** Tasks of a job that are filled in as fields; more are easier to read as JSON. */
+const MOST_FIELDS = 20;
+const REDACTED = "[redacted]";
+
+interface SheetProps {
+  /** What the form is filled in with. */
+  like?: JobDraft;
+  onClose: () => void;
+}
 
 /** A form to submit a job: task by task, or as the JSON that the API takes, with every option there is. */
-export function JobSheet({ onClose }: { onClose: () => void }) {
+export function JobSheet({ like, onClose }: SheetProps) {
   const navigate = useNavigate();
-  const [way, setWay] = useState("list");
-  const [name, setName] = useState("");
-  const [rows, setRows] = useState<TaskRow[]>([{ ...EMPTY, id: 1 }]);
-  const [document, setDocument] = useState("");
+  const [way, setWay] = useState(like && like.rows.length > MOST_FIELDS ? "json" : "list");
+  const [name, setName] = useState(like?.name ?? "");
+  const [rows, setRows] = useState<TaskRow[]>(like?.rows ?? [{ ...EMPTY, id: 1 }]);
+  const [document, setDocument] = useState(like ? documentOf(like.name, like.rows, like.options) : "");
   const submit = useMutation({
     mutationFn: async () => {
       if (way === "json") return call("POST /api/v1/jobs", { body: rawJson(document, "document") as never });
-      return call("POST /api/v1/jobs", { body: { name, tasks: tasksOf(rows) } as JobRequest });
+      return call("POST /api/v1/jobs", { body: { name, ...like?.options, tasks: tasksOf(rows) } as JobRequest });
     },
     onSuccess: (stored) => {
       saySubmitted({ warnings: stored.warnings ?? [] });
@@ -49,7 +58,7 @@ export function JobSheet({ onClose }: { onClose: () => void }) {
       : ["name", ...rows.flatMap((_, place) => PARTS.map((part) => `rows[${place}].${part}`))];
   return (
     <Sheet
-      title={texts.jobs.submitAJob}
+      title={like ? texts.tasks.runNameAgain(like.name) : texts.jobs.submitAJob}
       onClose={onClose}
       footer={
         <Button type="submit" form="job" tone="primary" busy={submit.isPending}>
@@ -62,7 +71,7 @@ export function JobSheet({ onClose }: { onClose: () => void }) {
         tabs={WAYS}
         current={way}
         onChange={(next) => {
-          if (next === "json") setDocument(documentOf(name, rows));
+          if (next === "json") setDocument(documentOf(name, rows, like?.options));
           submit.reset();
           setWay(next);
         }}
@@ -70,7 +79,7 @@ export function JobSheet({ onClose }: { onClose: () => void }) {
       <Form id="job" error={placedError(submit.error, rows, way)} fields={fields} onSubmit={() => submit.mutate()}>
         {(at) =>
           way === "json" ? (
-            <Field label={texts.jobs.job} problem={at("document")} hint={texts.jobs.asPostApiV1Jobs}>
+            <Field label={texts.jobs.job} problem={at("document")} hint={hintOf(document, texts.jobs.asPostApiV1Jobs)}>
               {(props) => (
                 <textarea
                   {...props}
@@ -141,12 +150,12 @@ function TaskList({ rows, onRows, at }: ListProps) {
             <Field
               label={texts.common.payload}
               problem={at(`rows[${place}].payload`)}
-              hint={texts.jobs.resultKeyIsWhatAnother}
+              hint={hintOf(row.payload, texts.jobs.resultKeyIsWhatAnother)}
             >
               {(props) => (
                 <textarea
                   {...props}
-                  rows={2}
+                  rows={Math.min(6, Math.max(2, row.payload.split("\n").length))}
                   spellCheck={false}
                   value={row.payload}
                   onChange={(event) => change(row.id, { payload: event.target.value })}
@@ -171,6 +180,11 @@ function TaskList({ rows, onRows, at }: ListProps) {
       </Button>
     </>
   );
+}
+
+/** The hint of a payload: what the server has hidden has to be filled in again. */
+function hintOf(text: string, otherwise: string): string {
+  return text.includes(REDACTED) ? texts.tasks.replaceRedactedTheValuesWere(REDACTED) : otherwise;
 }
 
 /** What was refused, at the fields of the form. */

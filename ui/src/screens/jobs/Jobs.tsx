@@ -15,9 +15,11 @@ import { type Column, Rows } from "@/parts/Rows";
 import { SavedViews } from "@/parts/SavedViews";
 import { Empty, Loading, Unloaded } from "@/parts/States";
 import { Status } from "@/parts/Status";
+import { useSorted } from "@/parts/sorting";
 import { Tabs } from "@/parts/Tabs";
 import { Time, Took } from "@/parts/Time";
 import { TimeRange } from "@/parts/TimeRange";
+import { tookMs } from "@/parts/time";
 import type { JobsSearch } from "@/routes";
 import { sinceOf } from "@/screens/tasks/data";
 import { texts } from "@/texts";
@@ -33,6 +35,7 @@ const COLUMNS: Column<JobBody>[] = [
   {
     name: texts.common.name,
     width: "minmax(140px, 2fr)",
+    by: (job) => job.name,
     cell: (job) => (
       <>
         <Link to="/jobs/$id" params={{ id: job.id }} className={css.name ?? ""}>
@@ -50,15 +53,28 @@ const COLUMNS: Column<JobBody>[] = [
     wide: true,
     cell: (job) => <Progress counts={job.counts} />,
   },
-  { name: texts.common.owner, width: "minmax(80px, 1fr)", wide: true, cell: (job) => job.owner ?? "–" },
+  {
+    name: texts.common.owner,
+    width: "minmax(80px, 1fr)",
+    wide: true,
+    by: (job) => job.owner,
+    cell: (job) => job.owner ?? "–",
+  },
   {
     name: texts.common.duration,
     width: "96px",
     wide: true,
     end: true,
+    by: (job) => tookMs(job),
     cell: (job) => <Took from={job.started_at} to={job.finished_at} />,
   },
-  { name: texts.common.created, width: "110px", end: true, cell: (job) => <Time at={job.created_at} as="relative" /> },
+  {
+    name: texts.common.created,
+    width: "110px",
+    end: true,
+    by: (job) => job.created_at,
+    cell: (job) => <Time at={job.created_at} as="relative" />,
+  },
 ];
 
 export function Jobs() {
@@ -85,7 +101,8 @@ export function Jobs() {
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
   useRefreshOn(ABOUT_JOBS, [["jobs"]], 2_000);
-  const items = useMemo(() => jobs.data?.pages.flatMap((page) => page.items) ?? [], [jobs.data]);
+  const loaded = useMemo(() => jobs.data?.pages.flatMap((page) => page.items) ?? [], [jobs.data]);
+  const { shown: items, sort, onSort } = useSorted(loaded, COLUMNS, idOf);
   useRemembered(
     "/jobs",
     useMemo(() => items.map((job) => job.id), [items]),
@@ -137,7 +154,9 @@ export function Jobs() {
             isTall
             items={items}
             columns={COLUMNS}
-            keyOf={(job) => job.id}
+            keyOf={idOf}
+            sort={sort}
+            onSort={onSort}
             onOpen={(job) => void navigate({ to: "/jobs/$id", params: { id: job.id } })}
             onEnd={onEnd}
             more={jobs.isFetchingNextPage ? <Loading rows={3} /> : null}
@@ -151,6 +170,10 @@ export function Jobs() {
       )}
     </div>
   );
+}
+
+function idOf(job: JobBody): string {
+  return job.id;
 }
 
 /** What the list shows, as terms that a view keeps. */

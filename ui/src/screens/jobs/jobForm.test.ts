@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { encode } from "@/api/numbers";
+import { decode, encode } from "@/api/numbers";
 import { Problem } from "@/api/problem";
-import { documentOf, fieldOf, type TaskRow, tasksOf } from "./jobForm";
+import type { JobBody, TaskBody } from "@/api/types";
+import { documentOf, draftLike, fieldOf, type TaskRow, tasksOf } from "./jobForm";
 
 const row = (id: number, key: string, given: Partial<TaskRow> = {}): TaskRow => ({
   id,
@@ -53,5 +54,42 @@ describe("the form of a job", () => {
       name: "report",
       tasks: { a: { name: "work", payload: {} }, b: { name: "work", needs: ["a"], payload: {} } },
     });
+  });
+
+  it("is filled in with another job: what it needs, its options, and large numbers whole", () => {
+    const backoff = { base: 2, factor: 2, cap: 3600, jitter: 0 };
+    const job = { name: "month", owner: "ada", retries: 3, backoff, tags: ["etl"] } as unknown as JobBody;
+    const common = { queue: "etl", priority: 0, retries: 3, backoff, timeout: null, tags: [], limit_key: null };
+    const read = { ...common, id: "1", payload: { n: decode("9007199254740993") } };
+    const tell = { ...common, id: "2", payload: null, retries: 0, queue: "mail", timeout: 5, tags: ["vip"] };
+    const node = (key: string, given: object) => ({ key, name: "work", run_if: "all_succeeded", needs: [], ...given });
+    const nodes = [
+      node("read", { task_id: "1" }),
+      node("tell", { task_id: "2", needs: ["read"], run_if: "any_failed" }),
+    ] as unknown as Parameters<typeof draftLike>[1];
+
+    const draft = draftLike(job, nodes, [tell, read] as unknown as TaskBody[]);
+
+    const wanted =
+      '{"read":{"name":"work","payload":{"n":9007199254740993},"queue":"etl"},' +
+      '"tell":{"name":"work","needs":["read"],"payload":null,"run_if":"any_failed","queue":"mail","retries":0,' +
+      '"timeout":5,"tags":["vip"]}}';
+    const document = JSON.parse(documentOf(draft.name, draft.rows, draft.options));
+    expect(draft.options).toEqual({ owner: "ada", retries: 3, backoff, tags: ["etl"] });
+    expect(encode(tasksOf(draft.rows)).replaceAll(/\s/g, "")).toBe(wanted);
+    expect(document).toMatchObject({ name: "month", owner: "ada", tasks: { tell: { needs: ["read"], retries: 0 } } });
+  });
+
+  it("keeps needs whose keys cannot be written as a list", () => {
+    const job = { name: "month", owner: null, retries: 3, tags: [] } as unknown as JobBody;
+    const nodes = [
+      { key: "a, b", name: "work", run_if: "all_succeeded", needs: [], task_id: "1" },
+      { key: "c", name: "work", run_if: "all_succeeded", needs: ["a, b"], task_id: "2" },
+    ] as unknown as Parameters<typeof draftLike>[1];
+
+    const { rows } = draftLike(job, nodes, []);
+
+    expect(rows.map((row) => row.needs)).toEqual(["", ""]);
+    expect(tasksOf(rows)).toMatchObject({ "a, b": { name: "work" }, c: { needs: ["a, b"] } });
   });
 });

@@ -1,5 +1,6 @@
 import { decode, encode, RawJson } from "@/api/numbers";
 import { invalid } from "@/api/problem";
+import type { GraphBody, JobBody, TaskBody } from "@/api/types";
 import { texts } from "@/texts";
 
 /** A task of a job as the form has it: what is written, not yet read. */
@@ -10,6 +11,16 @@ export interface TaskRow {
   name: string;
   needs: string;
   payload: string;
+  /** Options that the form has no fields for; they are sent as they are. */
+  options?: Record<string, unknown>;
+}
+
+/** What a form of a job begins with. */
+export interface JobDraft {
+  name: string;
+  rows: TaskRow[];
+  /** Options of the job that the form has no fields for. */
+  options: Record<string, unknown>;
 }
 
 export const EMPTY: Omit<TaskRow, "id"> = { key: "", name: "", needs: "", payload: "{}" };
@@ -29,7 +40,7 @@ export function tasksOf(rows: readonly TaskRow[]): Record<string, unknown> {
     if (unknown.length > 0) faults[`rows[${place}].needs`] = texts.jobs.thereIsNoTask(unknown.join(", "));
     const payload = payloadOf(row.payload);
     if (typeof payload === "string") faults[`rows[${place}].payload`] = payload;
-    tasks[key] = { name: row.name.trim(), ...(needs.length > 0 ? { needs } : {}), payload };
+    tasks[key] = { name: row.name.trim(), ...(needs.length > 0 ? { needs } : {}), payload, ...row.options };
   }
   if (Object.keys(faults).length > 0) throw invalid(faults);
   return tasks;
@@ -61,7 +72,7 @@ export function fieldOf(path: string, rows: readonly TaskRow[]): string {
 }
 
 /** The job as JSON, as far as it is written: what is no JSON yet is left out. */
-export function documentOf(name: string, rows: readonly TaskRow[]): string {
+export function documentOf(name: string, rows: readonly TaskRow[], options: Record<string, unknown> = {}): string {
   const tasks = Object.fromEntries(
     rows.map((row) => {
       const payload = payloadOf(row.payload);
@@ -72,9 +83,53 @@ export function documentOf(name: string, rows: readonly TaskRow[]): string {
           name: row.name.trim(),
           ...(needs.length > 0 ? { needs } : {}),
           payload: typeof payload === "string" ? {} : decode(row.payload),
+          ...row.options,
         },
       ];
     }),
   );
-  return encode({ name, tasks }, 2);
+  return encode({ name, ...options, tasks }, 2);
+}
+
+/** A job like another one: its tasks with their payloads and options, and what they need. Times, keys and notifications are left out. */
+export function draftLike(job: JobBody, nodes: GraphBody["nodes"], tasks: readonly TaskBody[]): JobDraft {
+  const taskOf = new Map(tasks.map((task) => [task.id, task]));
+  const rows = nodes.map((node, place) => {
+    const task = taskOf.get(node.task_id);
+    const isText = node.needs.every((need) => namesIn(need).join() === need); // keys may have commas in them
+    return {
+      id: place + 1,
+      key: node.key,
+      name: node.name,
+      needs: isText ? node.needs.join(", ") : "",
+      payload: encode(task?.payload ?? null, 2),
+      options: {
+        ...(isText ? {} : { needs: node.needs }),
+        ...(node.run_if === "all_succeeded" ? {} : { run_if: node.run_if }),
+        ...(task ? optionsOf(task, job) : {}),
+      },
+    };
+  });
+  return {
+    name: job.name,
+    rows,
+    options: {
+      ...(job.owner === null ? {} : { owner: job.owner }),
+      retries: job.retries,
+      backoff: job.backoff,
+      ...(job.tags.length > 0 ? { tags: job.tags } : {}),
+    },
+  };
+}
+
+function optionsOf(task: TaskBody, job: JobBody): Record<string, unknown> {
+  return {
+    queue: task.queue,
+    ...(task.priority ? { priority: task.priority } : {}),
+    ...(task.retries === job.retries ? {} : { retries: task.retries }),
+    ...(encode(task.backoff) === encode(job.backoff) ? {} : { backoff: task.backoff }),
+    ...(task.timeout === null ? {} : { timeout: task.timeout }),
+    ...(task.tags.length > 0 ? { tags: task.tags } : {}),
+    ...(task.limit_key === null ? {} : { limit_key: task.limit_key }),
+  };
 }

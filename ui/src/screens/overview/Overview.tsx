@@ -15,6 +15,7 @@ import { Time } from "@/parts/Time";
 import { workerName } from "@/parts/worker";
 import { texts } from "@/texts";
 import { Charts, RANGES, useStats } from "./Charts";
+import { FiringAlerts } from "./FiringAlerts";
 import { GetStarted } from "./GetStarted";
 import { healthOf } from "./health";
 import { LateSchedules } from "./LateSchedules";
@@ -71,6 +72,7 @@ export function Overview() {
           )}
         </p>
       )}
+      <FiringAlerts />
       {queues.data && workers.data && (
         <Numbers queues={queues.data.items} workers={workers.data.items} stats={stats.data} last={last} />
       )}

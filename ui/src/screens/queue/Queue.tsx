@@ -7,7 +7,7 @@ import { CopyAs, serverUrl } from "@/parts/CopyAs";
 import { Mark } from "@/parts/Mark";
 import { type Fact, Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { Unloaded } from "@/parts/States";
-import { queueSnippets } from "@/parts/snippets";
+import { readSnippets } from "@/parts/snippets";
 import { Table } from "@/parts/Table";
 import { Tabs } from "@/parts/Tabs";
 import { TaskTable } from "@/parts/TaskTable";
@@ -51,7 +51,7 @@ export function Queue() {
           onChange={(next) => void navigate({ to: "/queues/$name", params: { name }, search: { last: next } })}
         />
         <PauseButton queue={found.queue} />
-        <CopyAs title={name} of={() => queueSnippets(serverUrl(), name)} />
+        <CopyAs title={name} of={() => readSnippets(serverUrl(), "queue", name)} />
       </ScreenHead>
       <Panel label={texts.common.facts}>
         <Facts of={factsOf(found)} />

@@ -13,10 +13,14 @@ import { type Column, Rows } from "@/parts/Rows";
 import { SavedViews } from "@/parts/SavedViews";
 import { Empty, Loading, Unloaded } from "@/parts/States";
 import { Status, shownStatus, statusWord } from "@/parts/Status";
+import { useSorted } from "@/parts/sorting";
+import { payloadLine } from "@/parts/summary";
 import { Tabs } from "@/parts/Tabs";
 import { Tags } from "@/parts/Tags";
 import { Time, Took } from "@/parts/Time";
 import { TimeRange } from "@/parts/TimeRange";
+import { tookMs } from "@/parts/time";
+import { useHidden } from "@/preferences";
 import { isRelative, parseSearch, type TaskSearch, writeSearch } from "@/search";
 import { texts } from "@/texts";
 import { BulkStrip } from "./BulkStrip";
@@ -35,7 +39,8 @@ const COLUMNS: Column<TaskBody>[] = [
   { name: texts.common.status, width: "118px", cell: (task) => <Status of={shownStatus(task)} small /> },
   {
     name: texts.common.name,
-    width: "minmax(140px, 3fr)",
+    width: "minmax(130px, 2.4fr)",
+    by: (task) => task.name,
     cell: (task) => (
       <>
         <Link to="/tasks/$id" params={{ id: task.id }} className={css.name ?? ""}>
@@ -45,14 +50,28 @@ const COLUMNS: Column<TaskBody>[] = [
       </>
     ),
   },
-  { name: texts.common.queue, width: "minmax(70px, 1.4fr)", wide: true, cell: (task) => task.queue },
-  { name: texts.common.tags, width: "minmax(0, 1.4fr)", wide: true, cell: (task) => <Tags of={task.tags} /> },
-  { name: texts.tasks.error, width: "minmax(0, 6fr)", wide: true, cell: (task) => <ErrorLine task={task} /> },
+  {
+    name: texts.common.queue,
+    width: "minmax(70px, 1.2fr)",
+    wide: true,
+    by: (task) => task.queue,
+    cell: (task) => task.queue,
+  },
+  { name: texts.common.tags, width: "minmax(72px, 1.4fr)", wide: true, cell: (task) => <Tags of={task.tags} isLine /> },
+  {
+    name: texts.common.payload,
+    width: "minmax(0, 5fr)",
+    wide: true,
+    isExtra: true,
+    cell: (task) => <PayloadLine payload={task.payload} />,
+  },
+  { name: texts.tasks.error, width: "minmax(0, 5fr)", wide: true, cell: (task) => <ErrorLine task={task} /> },
   {
     name: texts.common.attempt,
     width: "64px",
     wide: true,
     end: true,
+    by: (task) => task.attempt,
     cell: (task) => attemptWords(task.attempt, task.retries),
   },
   {
@@ -60,12 +79,14 @@ const COLUMNS: Column<TaskBody>[] = [
     width: "86px",
     wide: true,
     end: true,
+    by: (task) => tookMs(task),
     cell: (task) => <Took from={task.started_at} to={task.finished_at} />,
   },
   {
     name: texts.common.created,
     width: "110px",
     end: true,
+    by: (task) => task.created_at,
     cell: (task) => <Time at={task.created_at} as="relative" />,
   },
 ];
@@ -73,7 +94,9 @@ const COLUMNS: Column<TaskBody>[] = [
 export function Tasks() {
   const { at: _at, ...search } = useSearch({ from: "/tasks" });
   const navigate = useNavigate();
-  const { pages, items, fresh, refresh } = useTasks(search);
+  const withPayload = !useHidden(texts.common.tasks, COLUMNS).includes(texts.common.payload);
+  const { pages, items: loaded, fresh, refresh } = useTasks(search, withPayload);
+  const { shown: items, sort, onSort } = useSorted(loaded, COLUMNS, idOf);
   const counts = useCounts(search);
   useRemembered(
     "/tasks",
@@ -175,7 +198,9 @@ export function Tasks() {
             label={texts.common.tasks}
             items={items}
             columns={COLUMNS}
-            keyOf={(task) => task.id}
+            keyOf={idOf}
+            sort={sort}
+            onSort={onSort}
             onOpen={open}
             isTall
             current={current}
@@ -212,6 +237,19 @@ function NoMatch({ isPartial, isBusy, onMore }: { isPartial: boolean; isBusy: bo
       </Button>
     </Empty>
   );
+}
+
+function idOf(task: TaskBody): string {
+  return task.id;
+}
+
+function PayloadLine({ payload }: { payload: unknown }) {
+  const line = payloadLine(payload);
+  return line ? (
+    <span className={css.payload} title={line}>
+      {line}
+    </span>
+  ) : null;
 }
 
 /** A set with everything in it: all that match. */

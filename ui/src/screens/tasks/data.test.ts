@@ -26,6 +26,12 @@ describe("a list that is shown", () => {
     ]);
   });
 
+  it("keeps the payloads that it has when tasks are read again without them", () => {
+    const shown = { ...task("a"), payload: { n: 1 } };
+    const [found] = brought([page(shown)], [task("a", "COMPLETED")], []);
+    expect(found?.items).toEqual([{ id: "a", status: "COMPLETED", attempt: 0, payload: { n: 1 } }]);
+  });
+
   it("takes the status of rows further down from events", () => {
     const [found] = brought([page(task("a"))], [], [told("a", "COMPLETED"), told("elsewhere", "FAILED")]);
     expect(found?.items).toEqual([{ id: "a", status: "COMPLETED", attempt: 1 }]);

@@ -8,6 +8,8 @@ import { spanOf, type TaskSearch } from "@/search";
 
 const FIRST_PAGE = 100;
 const NEXT_PAGE = 500;
+/** Bytes of the largest payload that the list shows. */
+const LARGEST_PAYLOAD = 2_048;
 
 /** What narrows besides the status. What is lately is counted back from now: it must not be part of a key. */
 export function narrowingOf(search: TaskSearch, now = Date.now()) {
@@ -38,18 +40,23 @@ export function queryFor(search: TaskSearch) {
 }
 
 /** Tasks, newest first. What is shown changes in place; what is new is only counted until somebody asks for it. */
-export function useTasks(search: TaskSearch) {
+export function useTasks(search: TaskSearch, withPayload = false) {
   const client = useQueryClient();
   const text = JSON.stringify(search);
   const asked = useMemo(() => JSON.parse(text) as TaskSearch, [text]);
-  const key = useMemo(() => ["tasks", "list", asked] as const, [asked]);
+  const key = useMemo(() => ["tasks", "list", asked, withPayload] as const, [asked, withPayload]);
   const [fresh, setFresh] = useState(0);
   const pages = useInfiniteQuery({
     queryKey: key,
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
       call("GET /api/v1/tasks", {
-        query: { ...queryFor(asked), limit: pageParam ? NEXT_PAGE : FIRST_PAGE, cursor: pageParam },
+        query: {
+          ...queryFor(asked),
+          limit: pageParam ? NEXT_PAGE : FIRST_PAGE,
+          cursor: pageParam,
+          payload_up_to: withPayload ? LARGEST_PAYLOAD : undefined,
+        },
         signal,
       }),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
@@ -112,7 +119,7 @@ export function useCounts(search: TaskSearch): Record<string, string> {
 
 /** Pages with what is known to be newer: tasks read again, and else the status that an event tells. */
 export function brought(pages: TaskList[], newer: TaskBody[], events: LiveEvent[]): TaskList[] {
-  const known = new Map(newer.map((task) => [task.id, task]));
+  const known = new Map(newer.map((task) => [task.id, task])); // read without payloads
   const told = new Map(
     events.filter((event) => event.type.startsWith("drumline.task.")).map((event) => [event.subject, event.data]),
   );
@@ -120,12 +127,21 @@ export function brought(pages: TaskList[], newer: TaskBody[], events: LiveEvent[
     let isChanged = false;
     const items = page.items.map((task) => {
       const data = told.get(task.id);
-      const next = known.get(task.id) ?? (data && data.status !== task.status ? { ...task, ...standing(data) } : task);
+      const again = known.get(task.id);
+      const next = again
+        ? withPayloadOf(task, again)
+        : data && data.status !== task.status
+          ? { ...task, ...standing(data) }
+          : task;
       isChanged ||= next !== task;
       return next;
     });
     return isChanged ? { ...page, items } : page;
   });
+}
+
+function withPayloadOf(task: TaskBody, again: TaskBody): TaskBody {
+  return task.payload === undefined ? again : { ...again, payload: task.payload };
 }
 
 function standing(data: Record<string, unknown>): Partial<TaskBody> {

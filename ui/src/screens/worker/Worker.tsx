@@ -4,9 +4,11 @@ import { call } from "@/api/client";
 import { Problem } from "@/api/problem";
 import { every, ofTypes, useRefreshOn } from "@/api/queries";
 import type { WorkerBody } from "@/api/types";
+import { CopyAs, serverUrl } from "@/parts/CopyAs";
 import { Mark } from "@/parts/Mark";
 import { type Fact, Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { Empty, Unloaded } from "@/parts/States";
+import { readSnippets } from "@/parts/snippets";
 import { TaskTable } from "@/parts/TaskTable";
 import { Time } from "@/parts/Time";
 import { cpuText, memoryText, workerName } from "@/parts/worker";
@@ -39,6 +41,7 @@ export function Worker() {
       <ScreenHead title={workerName(worker)}>
         <WorkerState worker={worker} />
         <DrainButton worker={worker} />
+        <CopyAs title={workerName(worker)} of={() => readSnippets(serverUrl(), "worker", worker.id)} />
       </ScreenHead>
       <Panel label={texts.common.facts}>
         <Facts of={factsOf(worker)} />
