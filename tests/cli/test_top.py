@@ -26,7 +26,9 @@ FOUND: dict[str, Any] = {
         {**QUEUE, "name": "mail", "queued": 1, "processing": 2},
         {**QUEUE, "name": "reports", "queued": 7, "processing": 0, "is_paused": True},
     ],
-    "failures": [{"fingerprint": "f1", "count": 3, "last_at": "2026-11-18T05:00:00Z", "message": "no money"}],
+    "failures": [
+        {"fingerprint": "f1", "count": 3, "last_at": "2026-11-18T05:00:00Z", "kind": "Permanent", "message": "no money"}
+    ],
     "slowest": [{"id": "t1", "name": "charge", "started_at": "2026-11-18T05:00:00Z"}],
 }
 
@@ -35,6 +37,12 @@ def press(screen: Screen, *keys: str) -> list[tuple[str, str]]:
     """Press keys; return what they asked for, with the names of the rows."""
     asked = [wanted for key in keys if (wanted := screen.press(key)) is not None]
     return [(wanted.act, wanted.row.name if wanted.row else "") for wanted in asked]
+
+
+def test_a_cause_is_shown_with_the_class_of_its_error() -> None:
+    screen = Screen(FOUND)
+
+    assert any("Permanent: no money" in line for line in screen.lines(100, 30))
 
 
 def test_the_cursor_goes_through_all_sections_and_stays_with_its_row() -> None:

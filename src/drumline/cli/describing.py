@@ -30,6 +30,11 @@ ATTEMPTS = (
 )
 
 
+def error_line(failure: dict[str, Any]) -> str:
+    """Return the error of a failure, or of a group of them, in one line: its class and the first line of its text."""
+    return f"{failure['kind']}: {failure['message']}".partition("\n")[0]
+
+
 def sentence_of(reason: dict[str, Any]) -> str:
     """Return a reason why something waits as a sentence, with when it will be over where that is known."""
     text, until = tidy(reason["text"]), relative(reason["until"])

@@ -7,7 +7,7 @@ import click
 from drumline.cli import completing
 from drumline.cli.bulk_running import BulkOptions, run_bulk
 from drumline.cli.commands import Flags, flags, group, list_command, segment, server_command
-from drumline.cli.describing import print_line, print_task
+from drumline.cli.describing import error_line, print_line, print_task
 from drumline.cli.failure_groups import ack, describe_group, ignore, reopen, resolve
 from drumline.cli.filtering import ErrorText, FilterText, Sort, sorted_by, terms
 from drumline.cli.options import Limit, Tag
@@ -25,10 +25,6 @@ for _name, _command in {"ack": ack, "resolve": resolve, "ignore": ignore, "reope
     app.add(_name)(_command)
 
 
-def _error(failure: dict[str, Any]) -> str:
-    return f"{failure['kind']}: {failure['message']}".partition("\n")[0]
-
-
 COLUMNS = (
     Column("ID", "id", rank=9),
     Column("FAILED_AT", "failed_at", rank=6, is_time=True),
@@ -37,7 +33,7 @@ COLUMNS = (
     Column("REASON", "reason", rank=2),
     Column("ATTEMPTS", "attempts", rank=1),
     Column("FINGERPRINT", "fingerprint", rank=4),
-    Column("ERROR", _error, rank=8, least=20),
+    Column("ERROR", error_line, rank=8, least=20),
 )
 GROUPS = (
     Column("FINGERPRINT", "fingerprint", rank=9),
@@ -48,7 +44,7 @@ GROUPS = (
     Column("TASKS", lambda group: ", ".join(group["names"]), rank=5, least=12),
     Column("QUEUES", lambda group: ", ".join(group["queues"]), rank=2, least=8),
     Column("OWNER", "owner", rank=3, least=6),
-    Column("ERROR", _error, rank=8, least=24),
+    Column("ERROR", error_line, rank=8, least=24),
 )
 
 Ids = Annotated[

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from drumline.cli.commands import server_command
+from drumline.cli.describing import error_line
 from drumline.cli.tables import cpu_text, relative, size, tidy
 from drumline.cli.terminal import painted
 from drumline.core.errors import Forbidden
@@ -119,7 +120,7 @@ def _sections(found: Overview) -> Iterator[str]:
         yield ""
         yield painted(f"{'FAILURES':<9}{'LAST SEEN':<14}CAUSE", bold=True)
         for group in found["failures"]:
-            yield f"{group['count']:<9,}{relative(group['last_at']) or '-':<14}{tidy(group['message'])[:80]}"
+            yield f"{group['count']:<9,}{relative(group['last_at']) or '-':<14}{tidy(error_line(group))[:80]}"
     if found["slowest"]:
         yield ""
         yield painted(f"{'RUNNING SINCE':<15}{'TASK':<38}NAME", bold=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from drumline.cli.describing import error_line
 from drumline.cli.overview import Overview, headline, rates_line, workers_line
 from drumline.cli.tables import cut, relative, tidy
 from drumline.cli.terminal import painted
@@ -200,7 +201,7 @@ class Screen:
 
     def _failures(self) -> Iterator[Row]:
         for group in self.found["failures"]:
-            text = f"{group['count']:<9,}{relative(group['last_at']) or '-':<14}{tidy(group['message'])}"
+            text = f"{group['count']:<9,}{relative(group['last_at']) or '-':<14}{tidy(error_line(group))}"
             yield Row("failure", group["fingerprint"], text, group)
 
     def _tasks(self) -> Iterator[Row]:

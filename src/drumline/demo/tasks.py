@@ -61,7 +61,7 @@ async def send_receipt(to: str, order_id: int) -> str:
     """Write to a customer."""
     await asyncio.sleep(seconds(0.02, 0.2, "mail", order_id))
     if "@" not in to:
-        raise ValueError(f"{to!r} is no mail address")
+        raise ValueError(f"{to!r} is not a mail address")
     return f"<{order_id}@shop.example>"
 
 

@@ -123,7 +123,7 @@ def _address(text: str, *, field: str) -> Address:
     try:
         return Address(display_name=name, addr_spec=spec)
     except (ValueError, IndexError) as error:
-        raise Invalid(f"is no mail address: {error}", field=field) from error
+        raise Invalid(f"is not a mail address: {error}", field=field) from error
 
 
 def _body(text: str) -> str:

@@ -90,7 +90,7 @@ function Subscription({ subscription, mayWrite }: { subscription: SubscriptionBo
       <th scope="row">{subscription.name}</th>
       <td>{subscription.events.join(", ")}</td>
       <td className={css.target}>{subscription.webhook ?? subscription.email}</td>
-      <td>
+      <td className={css.state}>
         {subscription.enabled ? (
           <Mark tone="good">{texts.notifications.enabled}</Mark>
         ) : (
