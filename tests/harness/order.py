@@ -8,10 +8,32 @@ from itertools import groupby
 from typing import Final
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler.loadfile import LoadFileScheduling
 
+LANES: Final = ("tests/ui/",)
+"""Folders whose files do not run beside each other: a browser keeps two cores busy by itself."""
 LONG_SECONDS: Final = 300
 """Files with tests that may take so long begin early, as do those that kill processes."""
 USUAL_SECONDS: Final = 120
+
+
+class LaneScheduling(LoadFileScheduling):
+    """Gives a process the next file, or all files of a lane."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return lane_of(nodeid.split("::", 1)[0])
+
+
+def lane_of(path: str) -> str:
+    """Return what is run by one process, one test after the other: a file, or the files of a lane."""
+    return next((lane for lane in LANES if path.startswith(lane)), path)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
+    """Share tests by lanes where they are shared by files."""
+    return LaneScheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(trylast=True)
