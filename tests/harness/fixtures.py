@@ -42,29 +42,12 @@ _numbers = count(1)
 SERVICES = frozenset({"postgres_server_url", "durable_postgres", "redis_server", "redis_url", "kafka_server"})
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
-    """Mark what needs a real component, so that the fast run can leave it out; and say what goes first."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a real component, so that the fast run can leave it out."""
     for item in items:
         if SERVICES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.services)
-    yield
-    items.sort(key=_turn)
-
-
-def _turn(item: pytest.Item) -> tuple[bool, bool, float]:
-    """Return what tests are put in order by.
-
-    Each of the processes that share them begins with a part of its own, and takes from the end of another's part when
-    it is done. So what looks at pages comes first: one process makes the demo for it, and not all of them. Then what
-    kills, which waits for most of its time; of that, what may take longest, so that nobody begins it at the end.
-    """
-    longest = item.get_closest_marker("timeout")
-    return (
-        "visitor" not in getattr(item, "fixturenames", ()),
-        item.get_closest_marker("faults") is None,
-        -longest.args[0] if longest else 0.0,
-    )
 
 
 def pytest_collection_finish() -> None:

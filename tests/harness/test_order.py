@@ -1,27 +1,20 @@
-"""Files whose tests take long begin early, and each file is still run once."""
+"""Tests of the interface run in one process, and files that take long begin first."""
 
-from random import Random
-
-from tests.harness.order import LONG_SECONDS, USUAL_SECONDS, arranged
+from tests.harness.order import lane_of, turn_of
 
 
-def test_every_file_is_there_once() -> None:
-    chance = Random(7)
-    sizes = [chance.randint(1, 90) for _ in range(300)]
-    seconds = [chance.choice([USUAL_SECONDS, USUAL_SECONDS, LONG_SECONDS, 1200]) for _ in sizes]
-
-    assert sorted(arranged(sizes, seconds)) == list(range(300))
+def test_files_of_a_lane_are_one_unit_and_other_files_are_one_each() -> None:
+    assert lane_of("tests/ui/test_forms.py") == lane_of("tests/ui/test_graph.py")
+    assert lane_of("tests/core/test_cron.py") == "tests/core/test_cron.py"
 
 
-def test_what_takes_long_is_spread_over_the_first_half_and_what_takes_longest_is_first() -> None:
-    seconds = [USUAL_SECONDS] * 50 + [LONG_SECONDS] * 9 + [1200]
+def test_lanes_begin_first_then_what_kills_then_what_may_take_longest() -> None:
+    turns = {
+        "usual": turn_of("tests/core/test_cron.py", kills=False, seconds=120),
+        "long": turn_of("tests/postgres/test_races.py", kills=False, seconds=600),
+        "kills": turn_of("tests/faults/test_kills.py", kills=True, seconds=300),
+        "kills for long": turn_of("tests/faults/test_jobs.py", kills=True, seconds=900),
+        "page": turn_of("tests/ui/test_forms.py", kills=False, seconds=300),
+    }
 
-    order = arranged([1] * 60, seconds)
-
-    assert order[0] == 59
-    assert [place >= 50 for place in order[:20]].count(True) in {6, 7}
-    assert max(order[36:]) < 50
-
-
-def test_nothing_moves_where_nothing_takes_long() -> None:
-    assert arranged([3, 1, 2, 5], [USUAL_SECONDS] * 4) == [0, 1, 2, 3]
+    assert sorted(turns, key=lambda name: turns[name]) == ["page", "kills for long", "kills", "long", "usual"]
