@@ -4,6 +4,7 @@ import httpx
 import pytest
 
 from drumline.core.outcome import ErrorInfo, Failed, Succeeded
+from drumline.engine import bulk
 from drumline.stores.parts import task_search, tasks
 from drumline.stores.parts.task_search import Effort
 from tests.api.conftest import Ada, problem, submitted
@@ -141,6 +142,30 @@ async def test_a_bulk_operation_is_about_what_its_expression_means(http: httpx.A
     assert begun.status_code == 202
     assert begun.json()["total"] == 1
     assert begun.json()["filter"] == {"expression": "payload.n=2"}
+
+
+@pytest.mark.parametrize(
+    ("which", "field"), [({"expression": "-name:zzz"}, "filter.expression"), ({"status": ["QUEUED"]}, "filter")]
+)
+async def test_a_restricted_key_does_not_search_all_tasks_of_others_for_its_own(
+    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, which: dict[str, object], field: str
+) -> None:
+    monkeypatch.setattr(bulk, "PAGE", 1)
+    monkeypatch.setattr(bulk, "MOST_SEARCHES", 3)
+    monkeypatch.setattr(bulk, "MOST_OTHERS", 3)
+    key = await http.post("/api/v1/keys", json={"name": "k", "role": "operator", "names": ["a*"]})
+    restricted = {"X-API-Key": key.json()["key"]}
+    for _ in range(2):
+        await submitted(http, name="bank.pay")
+    body = {"act": "cancel", "filter": which, "dry_run": True}
+
+    few = await http.post("/api/v1/bulk", json=body, headers=restricted)
+    for _ in range(2):
+        await submitted(http, name="bank.pay")
+    many = await http.post("/api/v1/bulk", json=body, headers=restricted)
+
+    assert few.json()["total"] == 0
+    assert "too many tasks" in problem(many, 422, "invalid", field)["detail"]
 
 
 async def test_a_bad_expression_of_a_bulk_operation_is_named(http: httpx.AsyncClient) -> None:

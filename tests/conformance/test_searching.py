@@ -105,6 +105,13 @@ async def test_tasks_are_found_by_tag_key_id_and_worker(store: Store) -> None:
     assert await found(store, f"worker:w-{ada:016x}") == [claimed]
 
 
+@pytest.mark.parametrize("text", ["id:f", "id:ffffffff-ffff", "created>9999-12-31T23:59:59Z"])
+async def test_the_end_of_all_time_is_a_time_like_others(store: Store, text: str) -> None:
+    await submit(store)
+
+    assert await found(store, text) == []
+
+
 async def test_a_search_finds_tasks_of_one_tenant_only(store: Store) -> None:
     red = await submit(store, "work", tenant="red", payload={"a": 1})
     await submit(store, "work", tenant="blue", payload={"a": 1})

@@ -152,6 +152,7 @@ def test_a_session_is_told_in_sixteen_digits_and_is_a_number_of_63_bits() -> Non
 def test_an_id_above_a_millisecond_is_the_first_of_the_next() -> None:
     assert id_above(0x0189_0A5D_AC96) == "01890a5d-ac97-7000-8000-000000000000"
     assert id_above(0) == id_above(-7) == "00000000-0001-7000-8000-000000000000"
+    assert id_above(0xFFFF_FFFF_FFFF) == "ffffffff-ffff-7000-8000-000000000000"
 
 
 def test_the_counter_of_a_millisecond_begins_in_its_lower_half_and_rises_by_one() -> None:

@@ -20,7 +20,7 @@ Turn = tuple[bool, bool, float]
 """What files are put in order by: those of lanes, then those that kill processes, then those that may take longest."""
 
 
-class LaneScheduling(LoadFileScheduling):
+class LaneScheduling(LoadFileScheduling):  # type: ignore[misc] # xdist has no types
     """Gives a process the next file, or all files of a lane."""
 
     def _split_scope(self, nodeid: str) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from drumline.core.event_types import DEAD_LETTERS, FACTS, TASK_CHANGES
 from drumline.core.ids import TaskId
 from drumline.core.state import Act
 from drumline.kafka import KafkaBus, KafkaOptions, Login, Tls
-from drumline.ports.bus import CONSUMER, Channel
+from drumline.ports.bus import CONSUMER, BusBatch, Channel
 from drumline.ports.store import LogChunk, Store
+from drumline.scheduler import relay as relaying
 from drumline.scheduler.relay import HOLD_SECONDS, Relay, RelayOptions
 from tests.factories import OOPS, claim, claim_one, open_session, settle, submit
 from tests.harness.kafka import PASSWORD, USER, KafkaServer
@@ -86,6 +88,29 @@ async def test_every_change_arrives_once_and_in_order(store: Store, relay: Relay
     for task in expected:
         sequences = [message["sequence"] for message in messages if message["subject"] == task]
         assert sequences == sorted(sequences)
+    assert await behind(store) == 0
+
+
+async def test_pages_are_short_while_many_tasks_fail(
+    store: Store, relay: Relay, options: KafkaOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relaying, "MOST_FAILED", 4)
+    ada = await open_session(store)
+    tasks = [await submit(store, retries=0) for _ in range(20)]
+    for _ in tasks:
+        await settle(store, (await claim_one(store, ada)).lease, Act.FAIL)
+    send, failed = KafkaBus.send, []
+
+    async def counted(bus: KafkaBus, batches: Sequence[BusBatch]) -> None:
+        failed.append(sum(len(batch.values) for batch in batches if batch.channel is Channel.DEAD_LETTERS))
+        await send(bus, batches)
+
+    monkeypatch.setattr(KafkaBus, "send", counted)
+
+    await relayed(relay)
+
+    assert max(failed) <= 4
+    assert [letter["subject"] for letter in dead_letters_of(options, 20)] == tasks
     assert await behind(store) == 0
 
 

@@ -20,6 +20,7 @@ SessionId = NewType("SessionId", int)
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _SESSION = re.compile(r"w-([0-9a-f]{16})")
 _COUNTER_BITS = 12
+_LAST_MS = (1 << 48) - 1
 _DIGITS = tuple(f"{number:03x}-" for number in range(1 << _COUNTER_BITS))
 _MOST_ALIKE = 500
 """Ids of one list that are made in one slot, where there is a choice."""
@@ -145,8 +146,11 @@ def made_at(id: str) -> int:
 
 
 def id_above(ms: int) -> TaskId:
-    """Return an id that is above all those made up to a millisecond, and below all those made later."""
-    text = f"{max(ms, 0) + 1:012x}"
+    """Return an id that is above all those made up to a millisecond, and below all those made later.
+
+    Ids end with the last millisecond that they have room for, in the year 10889.
+    """
+    text = f"{min(max(ms, 0) + 1, _LAST_MS):012x}"
     return TaskId(f"{text[:8]}-{text[8:]}-7000-8000-000000000000")
 
 

@@ -46,6 +46,10 @@ MOST_SEARCHES: Final = 50
 """Searches, each of a bounded effort, that may end without a whole page while the tasks of an expression are chosen."""
 
 
+MOST_OTHERS: Final = 200
+"""Pages in a row without a task that the caller may act on."""
+
+
 class Prospect(Struct, frozen=True, kw_only=True):
     """What a bulk operation would be about, had it been asked for in earnest."""
 
@@ -180,16 +184,14 @@ class BulkService:
         fruitless = 0
         while fruitless < MOST_SEARCHES:
             found = await self._store.queries.search_tasks(which, limit=PAGE, before=before)
-            chosen += [view.id for view in found.tasks if by.covers(view.lane.name, view.lane.queue)]
+            kept = [view.id for view in found.tasks if by.covers(view.lane.name, view.lane.queue)]
+            chosen += kept
             self._check_count(chosen)
             if found.rest is None:
                 return chosen[::-1]
             before = found.rest
-            fruitless += len(found.tasks) < PAGE
-        raise Invalid(
-            "would have to look at too many tasks; narrow it by a status, a name, a queue or created>",
-            field="filter.expression",
-        )
+            fruitless += len(found.tasks) < PAGE or not kept
+        raise _too_broad("filter.expression")
 
     async def _named(self, request: BulkRequest, tenant: str | None, by: Caller) -> list[TaskId]:
         ids = ids_of(request)
@@ -205,25 +207,33 @@ class BulkService:
         """Return tasks by where they stand, from the newest down: so none is found that comes in meanwhile."""
         chosen: list[TaskId] = []
         before: TaskId | None = None
-        while True:
+        others = 0
+        while others < MOST_OTHERS:
             views = await self._store.queries.list_tasks(which, limit=PAGE, before=before)
-            chosen += [view.id for view in views if by.covers(view.lane.name, view.lane.queue)]
+            kept = [view.id for view in views if by.covers(view.lane.name, view.lane.queue)]
+            chosen += kept
             self._check_count(chosen)
             if len(views) < PAGE:
                 return chosen[::-1]
             before = views[-1].id
+            others = 0 if kept else others + 1
+        raise _too_broad("filter")
 
     async def _failed(self, which: DeadLetterFilter, by: Caller) -> list[TaskId]:
         """Return the tasks of dead letters, from the latest failure down."""
         chosen: list[TaskId] = []
         before: Mark | None = None
-        while True:
+        others = 0
+        while others < MOST_OTHERS:
             letters = await self._store.dead_letters.dead_letters(which, limit=PAGE, before=before)
-            chosen += [each.task for each in letters if by.covers(each.lane.name, each.lane.queue)]
+            kept = [each.task for each in letters if by.covers(each.lane.name, each.lane.queue)]
+            chosen += kept
             self._check_count(chosen)
             if len(letters) < PAGE:
                 return chosen[::-1]
             before = Mark(letters[-1].at, letters[-1].task)
+            others = 0 if kept else others + 1
+        raise _too_broad("filter")
 
     def _check_count(self, chosen: Sequence[TaskId]) -> None:
         if len(chosen) > self._limits.bulk:
@@ -289,3 +299,9 @@ def _line(text: str | None, field: str) -> str | None:
 
 def _instant(moment: datetime | None, field: str) -> Instant | None:
     return None if moment is None else to_instant(moment, field=field)
+
+
+def _too_broad(field: str) -> Invalid:
+    return Invalid(
+        "would have to look at too many tasks; narrow it by a status, a name, a queue or created>", field=field
+    )

@@ -30,6 +30,9 @@ from drumline.ports.store import Store
 PAGE: Final = 8000
 """Events that are under way at once: enough to make moving the cursor and waiting for the bus cheap, few enough to be
 written out in 20 ms."""
+MOST_FAILED: Final = 64
+"""Failures in a page: each may have a payload of a mebibyte, and two pages are in memory. While more tasks fail, a
+page has no more events than that."""
 MOST_PAGES: Final = 50
 """Pages in one pass; what is left waits for the next one, so that a pass has an end."""
 HOLD_SECONDS: Final = 8.0
@@ -85,6 +88,8 @@ class Relay:
         self._holder = randbits(62) + 1
         self._position: int | None = None
         self._taken_at = 0.0
+        self._limit = PAGE
+        """Events in the next page."""
         self._pages: deque[RelayPage] = deque()
         """The page that is next, and the one behind it if it was read meanwhile."""
         self._is_under_way = False
@@ -157,7 +162,12 @@ class Relay:
         """Return the page behind a position, written out; None if nothing is there."""
         await self._store.events.sequence()
         source, largest = self._options.source, self._options.largest
-        page = await self._store.events.read_written(after=position, limit=PAGE, source=source)
+        page = await self._store.events.read_written(after=position, limit=self._limit, source=source)
+        if len(page.failed) > MOST_FAILED:
+            self._limit = MOST_FAILED
+            page = await self._store.events.read_written(after=position, limit=self._limit, source=source)
+        elif len(page.failed) <= MOST_FAILED // 2:
+            self._limit = min(self._limit * 2, PAGE)
         if page.position == position:
             return None
         values = page.values
