@@ -1,9 +1,9 @@
-"""A complete worker for Drumline in plain Python: it needs an address and a key, and nothing installed.
+"""A worker for Drumline in plain Python: it needs an address and a key, and nothing installed.
 
     DRUMLINE_URL=http://127.0.0.1:8080 DRUMLINE_API_KEY=sk_… python examples/worker_protocol.py
 
-It runs tasks named "add" ({"a": 1, "b": 2} gives 3) and durable ones named "order" ({"order": 7}), which charge, sleep
-and wait for the signal "packed". Stop it with Ctrl-C or SIGTERM: it finishes what it holds.
+It runs tasks named "add" ({"a": 1, "b": 2} gives 3), one at a time. Stop it with Ctrl-C or SIGTERM: it finishes first.
+`worker_protocol_durable.py` is built on it, and records steps.
 """
 
 import json
@@ -19,120 +19,85 @@ from collections.abc import Callable
 from typing import Any
 
 URL = os.environ.get("DRUMLINE_URL", "http://127.0.0.1:8080") + "/api/v1/worker/sessions"
-KEY = os.environ.get("DRUMLINE_API_KEY", "")
+HEADERS = {"X-API-Key": os.environ.get("DRUMLINE_API_KEY", ""), "Content-Type": "application/json"}
+Run = Callable[[dict[str, Any], str], dict[str, Any] | None]
 stop = threading.Event()
 
 
-def call(method: str, path: str, body: dict[str, Any]) -> Any:
-    """Send one request; repeat it while the server is away. Every call of the protocol may be repeated."""
+def call(method: str, path: str, body: Any = None, again: Callable[[], Any] | None = None) -> Any:
+    """Send a request until it is answered: every call may be repeated, if need be with what `again` gives."""
     while True:
-        headers = {"X-API-Key": KEY, "Content-Type": "application/json"}
-        request = urllib.request.Request(URL + path, json.dumps(body).encode(), headers, method=method)
+        request = urllib.request.Request(URL + path, json.dumps(body or {}).encode(), HEADERS, method=method)
         try:
             with urllib.request.urlopen(request, timeout=30) as reply:
-                return json.loads(reply.read() or "null")
+                return json.loads(reply.read() or "{}")
         except urllib.error.HTTPError as error:
-            if error.code == 404:
-                return {"is_open": False}  # the session was taken for dead
-            if error.code == 409:
-                return {"state": "fenced"}  # another attempt owns the task
-            if error.code < 500:
+            if error.code in {404, 409}:  # the session was taken for dead, or another attempt owns the task
+                return {"is_open": False}
+            if error.code < 500 and error.code != 429:
                 raise SystemExit(f"{method} {path}: {error.read().decode()}") from error
         except OSError as error:
             print(f"the server does not answer: {error}")
-        if path.endswith("/claim"):
-            body = {**body, "again": True}  # the lost answer may have brought tasks: ask for the same ones
         time.sleep(1)
+        body = again() if again else body
 
 
-class Parked(Exception):
-    """The attempt has ended in the server: the task waits, or another attempt owns it."""
-
-
-class Steps:
-    """Durable calls of an attempt: what is recorded under a name is not done again."""
-
-    def __init__(self, path: str, task: dict[str, Any]) -> None:
-        self.path, self.lease, self.known = path, task["lease"], dict[str, Any]()
-        page, last = task.get("records") or {}, 0
-        while task.get("recorded", 0) > last:
-            for record in page.get("records", ()):
-                self.known[record["name"]], last = record, record["seq"]
-            if last < task["recorded"]:
-                page = call("POST", f"{path}/records/list", {"lease": self.lease, "after": last})
-
-    def step(self, name: str, function: Callable[[], Any]) -> Any:
-        """Call a function once and record its result."""
-        if name not in self.known:
-            new = {"lease": self.lease, "name": name, "value": function()}
-            (answer,) = call("POST", f"{self.path}/records", {"records": [new]})["records"]
-            if "record" not in answer:
-                raise Parked
-            self.known[name] = answer["record"]
-        return self.known[name].get("value")
-
-    def wait(self, kind: str, name: str, **until: Any) -> Any:
-        """Wait for a time or a signal, without a worker: the task is claimed again when it is there."""
-        if name not in self.known:
-            waits = [{"kind": kind, "name": name, **until}]
-            answer = call("POST", f"{self.path}/waits", {"lease": self.lease, "waits": waits})
-            if "answers" not in answer:
-                raise Parked
-            self.known[name] = answer["answers"][0]["record"]
-        return self.known[name].get("value")
-
-
-def order(payload: Any, steps: Steps) -> str:
-    payment = steps.step("charge", lambda: f"payment-{payload['order']}")
-    steps.wait("sleep", "until packed", delay=0.2)
-    return f"{payment}, packed by {steps.wait('signal', 'packed')}"
-
-
-HANDLERS: dict[str, Callable[..., Any]] = {"add": lambda payload, _: payload["a"] + payload["b"], "order": order}
-
-
-def run(task: dict[str, Any], path: str) -> None:
-    """Run one attempt and report how it ended, unless it has ended in the server."""
+def attempt(task: dict[str, Any], function: Callable[[Any], Any]) -> dict[str, Any]:
+    """Run a function once, and return the report of how that ended."""
     try:
-        report = {"outcome": "succeeded", "result": HANDLERS[task["name"]](task["payload"], Steps(path, task))}
-    except Parked:
-        return
-    except Exception as error:  # noqa: BLE001 - whatever a handler raises is the task's failure
+        return {"lease": task["lease"], "outcome": "succeeded", "result": function(task["payload"])}
+    except Exception as error:  # noqa: BLE001 - whatever a function raises is the task's failure
         told = {"kind": type(error).__name__, "message": str(error), "traceback": traceback.format_exc()}
-        report = {"outcome": "failed", "error": told, "permanent": isinstance(error, (KeyError, TypeError))}
-    call("POST", f"{path}/settle", {"reports": [{"lease": task["lease"], **report}]})
+        return {"lease": task["lease"], "outcome": "failed", "error": told, "permanent": isinstance(error, KeyError)}
 
 
-def work() -> None:
-    """Run tasks in one session, until told to stop or taken for dead."""
-    types = [{"name": name} for name in HANDLERS]
-    opened = call("POST", "", {"types": types, "capacity": 4, "host": os.uname().nodename, "pid": os.getpid()})
-    path, held, left = f"/{opened['session']}", dict[str, Any](), threading.Event()
+class Session:
+    """What the server knows of the worker: which tasks it runs, what it holds, and that it is alive."""
 
-    def beat() -> None:  # on its own thread, so that a long task does not look like a dead worker
-        while not left.wait(opened["beat_every"]):
-            known = call("POST", f"{path}/beat", {"held": list(held.values())})
-            if known.get("should_drain"):
-                stop.set()
+    def __init__(self, names: list[str]) -> None:
+        self.opened = call("POST", "", {"types": [{"name": name} for name in names], "capacity": 1, "pid": os.getpid()})
+        self.path, self.held = f"/{self.opened['session']}", list[Any]()
+        self.over, self.draining = threading.Event(), threading.Event()
+        threading.Thread(target=self.beat, daemon=True).start()  # so that a long task does not look like a dead worker
+
+    def beat(self) -> None:
+        doubt = {"again": True} if self.opened.get("wants_usage") else {}
+        while not self.over.wait(self.opened["beat_every"]):
+            known = call("POST", f"{self.path}/beat", {"held": self.held[:]}, lambda: {"held": self.held[:], **doubt})
+            (self.draining.set if known.get("should_drain") else self.draining.clear)()
             if not known["is_open"]:
-                left.set()
+                self.over.set()
 
-    threading.Thread(target=beat, daemon=True).start()
-    while not (stop.is_set() or left.is_set()):
-        claim = {"limit": 4, "wait": 2, "claim_id": secrets.token_hex(8)}
-        tasks = call("POST", f"{path}/claim", claim).get("tasks")
-        if tasks is None:
-            break
-        held.update({task["lease"]["task"]: task["lease"] for task in tasks})
-        for task in tasks:
-            run(task, path)
-            del held[task["lease"]["task"]]
-    left.set()
-    call("DELETE", path, {})
+    def claim(self) -> list[dict[str, Any]]:
+        """Return the next task, if there is one; none while the worker drains, which an operator may undo."""
+        if self.draining.is_set():
+            asks = self.opened.get("undoes_drains")
+            has_left = not asks or call("POST", f"{self.path}/leave").get("has_left", True)
+            (stop.set if has_left else self.draining.clear)()
+            return []
+        body = {"limit": 1, "wait": 2, "claim_id": secrets.token_hex(8)}
+        answer = call("POST", f"{self.path}/claim", body, again=lambda: {**body, "again": True})
+        if "tasks" not in answer:
+            self.over.set()
+        tasks: list[dict[str, Any]] = answer.get("tasks", [])
+        self.held[:] = [task["lease"] for task in tasks]
+        return tasks
 
 
-if __name__ == "__main__":
+def main(handlers: dict[str, Run]) -> None:
+    """Run tasks until a signal or an operator ends it; a session that was taken for dead is followed by another."""
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda *_: stop.set())
     while not stop.is_set():
-        work()
+        session = Session(list(handlers))
+        while not (stop.is_set() or session.over.is_set()):
+            for task in session.claim():
+                if report := handlers[task["name"]](task, session.path):
+                    call("POST", f"{session.path}/settle", {"reports": [report]})
+                session.held.clear()
+        session.over.set()
+        call("DELETE", session.path)
+
+
+if __name__ == "__main__":
+    main({"add": lambda task, _: attempt(task, lambda payload: payload["a"] + payload["b"])})

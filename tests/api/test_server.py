@@ -1,13 +1,18 @@
 """The API on a real socket."""
 
+import ast
 import asyncio
 import contextlib
+import importlib.util
+import io
 import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -19,7 +24,8 @@ from drumline.core.limits import DEFAULT_LIMITS
 from drumline.core.session import BEAT_EVERY
 from tests.api.conftest import KEY, problem, submitted
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "worker_protocol.py"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+PLAIN, DURABLE = EXAMPLES / "worker_protocol.py", EXAMPLES / "worker_protocol_durable.py"
 PROTOCOL = Path(__file__).parents[2] / "docs" / "reference" / "worker-protocol.md"
 
 
@@ -124,9 +130,9 @@ async def test_the_address_is_taken_as_soon_as_the_server_is_made(app: Any) -> N
 
 
 @contextlib.asynccontextmanager
-async def example_worker(address: str) -> AsyncIterator[asyncio.subprocess.Process]:
+async def example_worker(address: str, program: Path = PLAIN) -> AsyncIterator[asyncio.subprocess.Process]:
     env = {**os.environ, "DRUMLINE_URL": address, "DRUMLINE_API_KEY": KEY}
-    process = await asyncio.create_subprocess_exec(sys.executable, str(EXAMPLE), env=env)
+    process = await asyncio.create_subprocess_exec(sys.executable, str(program), env=env)
     try:
         yield process
     finally:
@@ -155,7 +161,7 @@ async def test_the_example_worker_runs_tasks_and_leaves_in_order(address: str, r
 async def test_the_example_worker_records_steps_and_waits(address: str, real: httpx.AsyncClient) -> None:
     task = await submitted(real, name="order", payload={"order": 7})
 
-    async with example_worker(address):
+    async with example_worker(address, DURABLE):
         await real.post(f"/api/v1/tasks/{task}/signals/packed", json={"payload": "ada"})
         ended = await until_ended(real, task)
 
@@ -166,13 +172,103 @@ async def test_the_example_worker_records_steps_and_waits(address: str, real: ht
     ]  # fmt: skip
 
 
-def test_the_example_worker_is_short_and_needs_nothing_installed() -> None:
-    lines = EXAMPLE.read_text().splitlines()
-    code = [line for line in lines if line.strip()]
+async def test_the_example_worker_leaves_when_an_operator_drains_it(address: str, real: httpx.AsyncClient) -> None:
+    done = await submitted(real, name="add", payload={"a": 1, "b": 2})
 
-    assert len(code) <= 120
-    modules = {line.split()[1].partition(".")[0] for line in lines if line.startswith("import ")}
-    assert modules <= sys.stdlib_module_names
+    async with example_worker(address) as worker:
+        await until_ended(real, done)
+        (session,) = (await real.get("/api/v1/workers")).json()["items"]
+        await real.post(f"/api/v1/workers/{session['id']}/drain")
+        async with asyncio.timeout(60):
+            code = await worker.wait()
+
+    assert code == 0
+    assert (await real.get("/api/v1/workers")).json()["items"] == []
+
+
+class FakeServer:
+    """Answers the requests of an example's session in its own process, as lists of a test say."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, beat_every: float) -> None:
+        self.sent: list[tuple[str, Any]] = []
+        self.answers: dict[str, list[Any]] = {}
+        self.opened = {"session": "w-1", "beat_every": beat_every, "wants_usage": True, "undoes_drains": True}
+        self.is_ready = threading.Event()
+        spec = importlib.util.spec_from_file_location("worker_protocol", PLAIN)
+        assert spec is not None
+        assert spec.loader is not None
+        self.example: Any = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self.example)
+        monkeypatch.setattr("urllib.request.urlopen", self.urlopen)
+        monkeypatch.setattr(self.example, "time", SimpleNamespace(sleep=lambda _: None))
+
+    def urlopen(self, request: Any, timeout: float) -> io.BytesIO:
+        assert timeout > 0
+        called = request.full_url.rpartition("/")[2]
+        if called == "sessions":
+            return io.BytesIO(json.dumps(self.opened).encode())
+        self.is_ready.wait(30)
+        self.sent.append((called, json.loads(request.data)))
+        answer = self.answers[called].pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return io.BytesIO(json.dumps(answer).encode())
+
+
+def test_a_heartbeat_of_the_example_that_was_lost_is_repeated_with_what_is_held_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server = FakeServer(monkeypatch, beat_every=0)
+    server.answers["beat"] = [OSError("lost"), {"is_open": False}]
+
+    session = server.example.Session(["add"])
+    session.held[:] = ["lease"]
+    server.is_ready.set()
+
+    assert session.over.wait(30)
+    assert server.sent[1] == ("beat", {"held": ["lease"], "again": True})
+
+
+def test_the_example_claims_again_when_its_drain_was_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = FakeServer(monkeypatch, beat_every=3600)
+    server.answers = {"leave": [{"has_left": False}, {"has_left": True}], "claim": [{"tasks": []}]}
+    server.is_ready.set()
+    session = server.example.Session(["add"])
+
+    session.draining.set()
+    session.claim()
+    session.claim()
+    was_stopped = server.example.stop.is_set()
+    session.draining.set()
+    session.claim()
+    session.over.set()
+
+    assert [called for called, _ in server.sent] == ["leave", "claim", "leave"]
+    assert (was_stopped, server.example.stop.is_set()) == (False, True)
+
+
+def test_the_example_workers_are_short_and_need_nothing_installed() -> None:
+    texts = {path: path.read_text() for path in (PLAIN, DURABLE)}
+    lines = {path: [line for line in text.splitlines() if line.strip()] for path, text in texts.items()}
+    imports = {path: [line for line in each if line.startswith(("import ", "from "))] for path, each in lines.items()}
+
+    assert len(_code(PLAIN)) - len(imports[PLAIN]) <= 65
+    assert len(_code(DURABLE)) - len(imports[DURABLE]) <= 45
+    modules = {line.split()[1].partition(".")[0] for each in imports.values() for line in each}
+    assert modules <= {*sys.stdlib_module_names, PLAIN.stem}
+
+
+def _code(program: Path) -> list[str]:
+    """Return the lines of a program that are neither empty, nor comments, nor documentation."""
+    text = program.read_text()
+    documented = {
+        number
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None
+        for number in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+    }
+    lines = enumerate(text.splitlines(), 1)
+    return [line for n, line in lines if line.strip() and n not in documented and not line.lstrip().startswith("#")]
 
 
 def test_the_numbers_in_the_protocol_page_are_those_of_the_code() -> None:

@@ -85,6 +85,18 @@ def test_everything_is_tried_before_anything_is_pushed() -> None:
     assert {name for name, job in jobs.items() if "write" in job["permissions"].values()} == {"push"}
 
 
+def test_what_takes_too_long_for_every_push_is_run_each_night() -> None:
+    file = ROOT / ".github" / "workflows" / "nightly.yaml"
+    commands = "\n".join(step.get("run", "") for step in steps(file))
+
+    assert load(file)[True]["schedule"]
+    for command in (
+        "make specs", "python -m tests.model.shards\n", "simulate SEEDS=0-9999", "make mutants",
+        "DRUMLINE_TEST_ALL_SHARDED=1 make test ARGS=tests/conformance",
+    ):  # fmt: skip
+        assert command in commands
+
+
 def test_a_release_has_the_words_of_the_changelog() -> None:
     assert notes_of("v1.2.0", version="1.2.0", changelog=CHANGELOG) == "### Added\n- A thing."
 

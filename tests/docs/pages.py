@@ -20,6 +20,7 @@ _BLOCK = re.compile(
     r"(?P<notes>(?:^<!--(?:(?!-->).)*-->\n)*)^```(?P<language>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 _NOTE = re.compile(r"<!-- ([a-z ]+): (.*?) ?-->", re.DOTALL)
+_LIKE_A_NOTE = re.compile(rf"^<!-- (?:{'|'.join(KINDS)})\b(?:(?!-->).)*-->", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -52,3 +53,14 @@ def blocks_of(page: Path) -> list[Block]:
         assert set(notes) <= set(KINDS), f"{page}:{line}: there is no such note: {notes}"
         found.append(Block(page, line, match["language"], match["code"], notes))
     return found
+
+
+def stray_notes(page: Path) -> list[str]:
+    """Return the places of notes that say nothing: no block is right below them, or they lack the colon."""
+    text = page.read_text(encoding="utf-8")
+    above = [range(*match.span("notes")) for match in _BLOCK.finditer(text)]
+    return [
+        f"{page.relative_to(ROOT)}:{text.count(chr(10), 0, note.start()) + 1}: {note[0]}"
+        for note in _LIKE_A_NOTE.finditer(text)
+        if not _NOTE.fullmatch(note[0]) or not any(note.start() in span for span in above)
+    ]

@@ -18,7 +18,7 @@ from drumline.core.job import JobRequest
 from drumline.core.task import TaskRequest, accept
 from drumline.settings import Sources
 from drumline.settings.fields import Settings
-from tests.docs.pages import Block, blocks_of, pages
+from tests.docs.pages import Block, blocks_of, pages, stray_notes
 
 PAGES = pages("README.md", "docs/how-to/*.md", "docs/explanation/*.md", "docs/reference/*.md")
 ID = TaskId("00000000-0000-7000-8000-000000000000")
@@ -78,6 +78,12 @@ def faults(blocks: list[Block], check: Callable[[Block], object]) -> list[str]:
         else:
             found += [] if accepted else [f"{block.place}: is empty"]
     return found
+
+
+def test_every_note_is_right_above_a_block() -> None:
+    every = pages("*.md", "docs/*.md", "docs/*/*.md", "docs/how-to/runbooks/*.md")
+
+    assert [stray for page in every for stray in stray_notes(page)] == []
 
 
 def test_every_document_is_json() -> None:

@@ -116,10 +116,6 @@ class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Protections of the protocol that were switched off, one at a time …"""
     protections_found: int = 0
     """… and those whose absence broke a promise, as it should."""
-    traces: int = 0
-    """Traces of the simulated and of the real system that were compared with it …"""
-    rejected: int = 0
-    """… and those that it does not allow."""
     is_violated: bool = False
 
 

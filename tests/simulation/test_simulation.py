@@ -22,7 +22,7 @@ from tests.simulation.mutants.run import PRODUCT, ROOT, Caught, catch, chosen_mu
 from tests.simulation.plan import load
 from tests.simulation.run import validated
 
-SEEDS = "0-5"
+SEEDS = "0-49"
 
 
 def simulated(*arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -36,6 +36,7 @@ def simulated(*arguments: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
+@pytest.mark.timeout(240)  # some 8 s of processor time, on a machine that may do ten other things
 def test_a_share_of_the_seeds_passes_and_repeats_exactly_also_in_a_process_that_has_run_none_before() -> None:
     first = simulated("--seeds", SEEDS, "--hashes", "--validate", "6")
     second = simulated("--seeds", "3-5", "--hashes", "--jobs", "1", "--cold")

@@ -281,7 +281,7 @@ class Control:
 
     def purge(self, *_: Any, **__: Any) -> NoReturn:
         """Raise: tasks are cancelled, and stay visible."""
-        raise NotImplementedError("control.purge has no counterpart: cancel tasks with `drumline bulk`")
+        raise NotImplementedError("control.purge has no counterpart: cancel tasks with `drumline queues purge QUEUE`")
 
 
 @overload

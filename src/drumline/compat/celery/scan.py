@@ -101,11 +101,11 @@ ATTRIBUTES: Final[dict[str, Rule]] = {
     "update_state": (Verdict.DIFFERS, "reports progress; there are no states of your own"),
     "add_to_chord": (Verdict.MISSING, "a chord that runs cannot grow: replace the task with a group"),
     "stamp": (Verdict.MISSING, "no stamps: use headers"),
-    "revoke_by_stamped_headers": (Verdict.MISSING, "no stamps: cancel by tag with drumline bulk"),
+    "revoke_by_stamped_headers": (Verdict.MISSING, "no stamps: cancel by tag with drumline tasks cancel --tag"),
     "inspect": (Verdict.MISSING, "use drumline workers list, or the HTTP API"),
     "broadcast": (Verdict.MISSING, "workers take no commands: use the settings, or drumline workers drain"),
     "rate_limit": (Verdict.DIFFERS, "holds over all workers together, not for each"),
-    "purge": (Verdict.MISSING, "cancel with drumline bulk"),
+    "purge": (Verdict.MISSING, "cancel tasks with drumline queues purge"),
     "worker_main": (Verdict.MISSING, "start workers with drumline worker"),
 }
 KEYWORDS: Final[dict[str, Rule]] = {
