@@ -46,12 +46,21 @@ async def bob(http: httpx.AsyncClient) -> Remote:
 
 
 async def test_a_worker_registers_and_is_listed(http: httpx.AsyncClient) -> None:
-    reply = await http.post(SESSIONS, json={**SPEC, "queues": ["mail"], "label": "in the cellar"})
+    reply = await http.post(
+        SESSIONS, json={**SPEC, "queues": ["mail"], "label": "in the cellar", "app_version": "shop 3"}
+    )
 
     body = reply.json()
     assert (body["beat_every"], body["ttl"]) == (BEAT_EVERY, SESSION_TTL)
     (worker,) = (await http.get("/api/v1/workers")).json()["items"]
     assert (worker["id"], worker["label"], worker["queues"]) == (body["session"], "in the cellar", ["mail"])
+    assert (worker["version"], worker["app_version"]) == ("1", "shop 3")
+
+
+async def test_a_worker_that_does_not_tell_its_application_is_listed_without(
+    http: httpx.AsyncClient, bob: Remote
+) -> None:
+    assert (await http.get(f"/api/v1/workers/{bob.session}")).json()["app_version"] == ""
 
 
 async def test_a_task_is_claimed_and_completed(http: httpx.AsyncClient, bob: Remote) -> None:
@@ -245,6 +254,8 @@ async def test_what_is_wrong_in_a_workers_words_is_named(
         ({"types": [{"name": ""}]}, "types[0].name"),
         ({"queues": ["a", "b c"]}, "queues[1]"),
         ({"host": "a\nb"}, "host"),
+        ({"app_version": "a\nb"}, "app_version"),
+        ({"app_version": "a" * 256}, "app_version"),
         ({"hsot": "a"}, "hsot"),
     ],
 )

@@ -41,6 +41,7 @@ def test_the_demo_fills_every_screen_of_a_server_of_its_own(server: Server) -> N
         eventually(partial(_has_items, server, path), 60.0, partial(str, path))
     eventually(lambda: len(_words(server, "/failures/groups", "kind")) >= 5, 60.0)
     eventually(lambda: _words(server, "/bulk", "act") == {"retry", "cancel"}, 60.0)
+    eventually(lambda: {"shop 1.4.2", "shop 1.5.0"} <= _words(server, "/workers", "app_version"), 60.0)
 
 
 def test_a_demo_may_come_twice_and_ends_when_its_time_is_up(server: Server) -> None:

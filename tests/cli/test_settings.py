@@ -93,6 +93,8 @@ def test_secrets_are_not_shown_when_settings_are_printed() -> None:
         ({"DRUMLINE_STROE_URL": "x"}, "means nothing; did you mean DRUMLINE_STORE_URL?"),
         ({"DRUMLINE_PORT": "http"}, "DRUMLINE_PORT: must be a whole number"),
         ({"DRUMLINE_PORT": "70000"}, "DRUMLINE_PORT: must be at most 65535"),
+        ({"DRUMLINE_APP_VERSION": "1\n4"}, "DRUMLINE_APP_VERSION: must not contain control characters"),
+        ({"DRUMLINE_APP_VERSION": "1" * 256}, "DRUMLINE_APP_VERSION: must be at most 255 characters"),
         ({"DRUMLINE_RETENTION": "a week"}, "DRUMLINE_RETENTION: must be seconds, or"),
         ({"DATABASE_URL": "mysql://x"}, "DATABASE_URL: must start with sqlite:/// or postgresql://"),
         ({"DRUMLINE_LOG_LEVEL": "loud"}, "DRUMLINE_LOG_LEVEL: must be one of debug, info, warning, error"),

@@ -34,6 +34,26 @@ def test_a_worker_is_shown_with_the_memory_and_processor_time_that_it_uses(
     assert "there is no worker w-00c0ffee00c0ffee" in none.err
 
 
+def test_a_worker_is_shown_with_the_version_of_its_application_that_its_environment_says(
+    drumline: Drumline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Server(tmp_path / "own", app_version="3f2a1bc") as server:
+        monkeypatch.setenv("DRUMLINE_DATA", str(server.data))
+        eventually(lambda: len(drumline("workers", "list", "--json").json) == 1, 60, lambda: server.errors)
+        (worker,) = drumline("workers", "list", "--json").json
+        _, opened = server.ask("POST", "/api/v1/worker/sessions", {"types": [{"name": "by-hand"}], "capacity": 1})
+
+        listed = drumline("workers", "list", "--wide").out.splitlines()
+        got = drumline("workers", "get", worker["id"]).out
+        unknown = drumline("workers", "get", opened["session"]).out
+
+    assert worker["app_version"].endswith(" 3f2a1bc")
+    assert "APP_VERSION" in listed[0]
+    assert worker["app_version"] in next(line for line in listed if worker["id"] in line)
+    assert f"app        {worker['app_version']}\n" in got
+    assert "app  " not in unknown
+
+
 def test_draining_the_last_worker_says_that_nothing_runs_and_how_to_go_on(
     drumline: Drumline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

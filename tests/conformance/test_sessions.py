@@ -1,6 +1,7 @@
 import asyncio
 
 import pytest
+from msgspec.structs import replace
 
 from drumline.core.attempt import AttemptOutcome
 from drumline.core.clock import ManualClock
@@ -413,6 +414,22 @@ async def test_a_session_says_what_it_serves_now_and_keeps_what_it_can_run(store
     await store.sessions.change_session(ada, queues=[], capacity=1)
     closed = {view.id: view.spec.capacity for view in await store.sessions.sessions(closed=True)}
     assert closed[ada] == 20
+
+
+async def test_the_versions_of_applications_are_kept_with_their_session_in_every_shard_and_through_changes(
+    store: Store,
+) -> None:
+    ada, bob, eve = SessionId(77), SessionId(78), await open_session(store)
+    spec = replace(SPEC, app_version="shop 1.4.2, billing 7")
+
+    await store.sessions.open_session(ada, spec)
+    await store.sessions.ensure_session(bob, spec)
+    await store.sessions.change_session(ada, queues=["b"], capacity=20)
+    await store.sessions.pause_in_session(ada, names=["work"])
+    await store.sessions.close_session(bob)
+
+    told = {view.id: view.spec.app_version for view in await store.sessions.sessions(closed=True)}
+    assert told == {ada: "shop 1.4.2, billing 7", bob: "shop 1.4.2, billing 7", eve: ""}
 
 
 async def test_a_session_that_exists_elsewhere_is_registered_and_can_claim(store: Store) -> None:

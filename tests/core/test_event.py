@@ -125,7 +125,14 @@ def test_a_message_names_no_more_logs_than_there_may_be_shards() -> None:
 
 
 SPEC = SessionSpec(
-    host="h", pid=7, version="1.2", queues=("mail",), types=(TaskType(name="send"),), capacity=4, label="blue"
+    host="h",
+    pid=7,
+    version="1.2",
+    queues=("mail",),
+    types=(TaskType(name="send"),),
+    capacity=4,
+    label="blue",
+    app_version="shop 3",
 )
 WHO = {"host": "h", "pid": 7, "label": "blue"}
 
@@ -133,7 +140,7 @@ WHO = {"host": "h", "pid": 7, "label": "blue"}
 def test_the_facts_of_a_worker_say_which_it_is_and_whose() -> None:
     session = SessionId(255)
     subject = session_text(session)
-    details = {"queues": ("mail",), "tasks": ("send",), "capacity": 4, "version": "1.2"}
+    details = {"queues": ("mail",), "tasks": ("send",), "capacity": 4, "version": "1.2", "app_version": "shop 3"}
 
     assert worker_opened(session, SPEC) == Fact("drumline.worker.opened", subject, "", WHO | details)
     for word, fact in (

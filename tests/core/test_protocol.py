@@ -162,12 +162,13 @@ def test_progress_without_end_is_told_to_be_so() -> None:
 def test_a_worker_says_all_of_itself_but_whose_it_is() -> None:
     spec = SessionSpec(
         host="h", pid=5, version="v", queues=("q",), types=(TaskType(name="charge"),), capacity=9, tenant="t",
-        label="blue",
+        label="blue", app_version="shop 1.4.2",
     )  # fmt: skip
     asked = open_request(spec)
     assert (asked.host, asked.pid, asked.version, asked.queues, asked.types, asked.capacity, asked.label) == (
         "h", 5, "v", ("q",), spec.types, 9, "blue",
     )  # fmt: skip
+    assert asked.app_version == "shop 1.4.2"
 
 
 def test_states_are_known_by_their_names() -> None:

@@ -21,7 +21,9 @@ from tests.factories import request
 from tests.gateway.conftest import KEY, engines_of
 from tests.gateway.wire import Wire
 
-WORKER = SessionSpec(host="h", pid=7, version="1", queues=(), types=(TaskType(name="work", doc="d"),), capacity=3)
+WORKER = SessionSpec(
+    host="h", pid=7, version="1", app_version="shop 2", queues=(), types=(TaskType(name="work", doc="d"),), capacity=3
+)
 A_WHILE = 30.0
 
 
@@ -43,6 +45,7 @@ async def test_a_session_is_registered_with_what_it_said(engine: Engine, gateway
 
     assert view.id == session
     assert (view.spec.host, view.spec.pid, view.spec.types, view.spec.capacity) == ("h", 7, WORKER.types, 3)
+    assert (view.spec.version, view.spec.app_version) == ("1", "shop 2")
 
 
 async def test_a_claimed_task_comes_whole(engine: Engine, gateway: Gateway) -> None:

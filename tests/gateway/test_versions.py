@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from drumline.core.attempt import ProgressNote, progress_of
 from drumline.core.codec import decode
@@ -23,7 +24,9 @@ from tests.factories import request
 from tests.gateway.conftest import KEY
 
 SESSIONS: Final = "/api/v1/worker/sessions"
-SPEC: Final = SessionSpec(host="ada", pid=7, version="2", queues=(), types=(TaskType(name="work"),), capacity=4)
+SPEC: Final = SessionSpec(
+    host="ada", pid=7, version="2", app_version="shop 3", queues=(), types=(TaskType(name="work"),), capacity=4
+)
 FIRST: Final[Mapping[str, Any]] = {
     "register": {
         "said": {
@@ -239,6 +242,8 @@ async def test_our_worker_works_with_the_first_server(wire: httpx.AsyncBaseTrans
     async with RemoteGateway("http://drumline", api_key=KEY, transport=Earlier(wire)) as gateway:
         await work_with(gateway, engine)
         assert (await gateway.runtime_config()).version == 0
+        session = await gateway.open_session(SPEC)
+        assert replace((await engine.sessions.get(session)).spec, key="") == replace(SPEC, app_version="", tenant=None)
 
 
 class Mixed(httpx.AsyncBaseTransport):
@@ -270,6 +275,11 @@ async def test_a_worker_that_registered_with_a_new_server_works_with_an_old_one_
         assert (await gateway.beat(beat)).is_open
         assert (await engine.sessions.get(session)).usage == NO_USAGE
 
+        again = await gateway.open_session(SPEC)
+        assert (await engine.sessions.get(again)).spec.app_version == ""
+
         servers.is_first = False
         (second,) = await gateway.claim(session, limit=1, wait=10, held={"default": 1})
         assert await gateway.settle([Report(second.lease, Succeeded())]) == [State.COMPLETED]
+        latest = await gateway.open_session(SPEC)
+        assert (await engine.sessions.get(latest)).spec.app_version == "shop 3"

@@ -215,6 +215,13 @@ MISTAKES: dict[str, Mistake] = {
         lambda _: Drumline("x", url="localhost:8080").submit_task("ping"), drumline.Invalid,
         "url: must start with http:// or https://, not 'localhost:8080'",
     ),
+    "a version is a number": (
+        lambda _: Drumline("x", version=1.4),  # type: ignore[call-overload]
+        TypeError, "Drumline: version must be a text, not 1.4",
+    ),
+    "a version has two lines": (
+        lambda _: Drumline("x", version="1\n4"), drumline.Invalid, "version: must not contain control characters",
+    ),
     "a result is asked for inside the transaction": (
         Shop.submit_in_open_transaction, drumline.NotCommitted,
         "is not stored: the transaction that submits it is not committed yet, or was rolled back",

@@ -50,7 +50,7 @@ async def lifespan() -> AsyncGenerator[State]:
     yield State("x")
 
 
-plain = Drumline("plain")
+plain = Drumline("plain", version="1.4.2")
 app = Drumline("app", lifespan=lifespan)
 assert_type(plain, Drumline[None])
 assert_type(app, Drumline[State])

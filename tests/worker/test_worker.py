@@ -15,9 +15,13 @@ from drumline.core.task import TaskRequest
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import Acknowledged, Report
 from drumline.ports.store import Artifact
+from drumline.sdk.app import Drumline
 from drumline.sdk.context import Context, inject
+from drumline.worker.executors.catalogue import BuiltIn, assemble
 from drumline.worker.heartbeat import ANSWER_SECONDS
+from drumline.worker.options import WorkerOptions
 from drumline.worker.usage import WAIT_SECONDS
+from drumline.worker.worker import Worker
 from tests.factories import open_session
 from tests.worker.house import House, Shift, result_of, until
 
@@ -111,6 +115,31 @@ async def test_a_worker_publishes_what_it_can_run(house: House) -> None:
     assert kind.doc == "Add one."
     assert kind.schema is not None
     assert kind.schema["required"] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("apps", "default", "told"),
+    [
+        ([("shop", "1.4.2")], "", "shop 1.4.2"),
+        ([("shop", "1.4.2")], "3f2a1bc", "shop 1.4.2"),
+        ([("shop", None)], "3f2a1bc", "shop 3f2a1bc"),
+        ([("shop", "1.4.2"), ("billing", "7"), ("mail", None), ("shop", "1.4.2")], "", "shop 1.4.2, billing 7"),
+        ([("shop", "")], "", ""),
+        ([], "3f2a1bc", "3f2a1bc"),
+        ([("a" * 200, "1"), ("b" * 200, "2")], "", f"{'a' * 200} 1, {'b' * 51}"),
+    ],
+)
+async def test_a_worker_tells_the_versions_of_its_apps(
+    house: House, apps: list[tuple[str, str | None]], default: str, told: str
+) -> None:
+    served = [Drumline(name, version=version) for name, version in apps]
+    executors = assemble(WorkerOptions(app_version=default), served, built_in=BuiltIn(http=False, pdf=False))
+
+    async with Shift.of(Worker(house.line, executors)) as shift:
+        await until(lambda: shift.worker.session is not None)
+        (session,) = await house.engine.sessions.list()
+
+    assert session.spec.app_version == told
 
 
 async def test_a_worker_that_left_in_order_has_closed_its_session(house: House) -> None:

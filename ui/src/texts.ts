@@ -831,6 +831,7 @@ export const texts = {
       `{count} worker${count === 1 ? "" : "s"}, ${held} of ${slots} busy`,
     didBy: (what: string, who: string, why: string | null) => `${what} by ${who}${why ? `: ${why}` : ""}`,
     versionDeployed: (version: string) => `Version ${version} deployed`,
+    appDeployed: (app: string) => `${app} deployed`,
     chartsOf: "Charts of",
   },
   queue: {
@@ -1311,6 +1312,7 @@ export const texts = {
     leftLately: "Left recently",
     left: "Left",
     ranFor: "Ran for",
+    application: "Application",
     version: "Version",
     host: "Host",
     thisWorkerIsNotKnown: "Unknown worker",

@@ -93,13 +93,15 @@ async def open_session(call: ApiCall[RawOpenRequest, NoQuery]) -> Reply:
         check_name(type_.name, field=f"types[{number}].name")
         if type_.defaults is not None:
             type_.defaults.check(field=f"types[{number}].defaults")
-    for field, word in (("host", body.host), ("version", body.version), ("label", body.label)):
+    words = {"host": body.host, "version": body.version, "label": body.label, "app_version": body.app_version}
+    for field, word in words.items():
         if word:
             check_text(word, field=field, longest=LONGEST_WORD)
     spec = SessionSpec(
         host=body.host,
         pid=body.pid,
         version=body.version,
+        app_version=body.app_version,
         queues=_allowed_queues(body.queues, call.by),
         types=await off_loop(ITEM_BYTES * len(types), lambda: _allowed_types(types, call.by)),
         capacity=body.capacity,

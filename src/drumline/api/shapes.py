@@ -123,6 +123,13 @@ class WorkerBody(Struct, frozen=True, kw_only=True):
     host: str
     pid: int
     version: str
+    app_version: Annotated[
+        str,
+        Meta(
+            description="The applications that it runs with their versions, such as `shop 1.4.2, billing 7`; "
+            "empty if not known."
+        ),
+    ]
     label: str
     queues: tuple[str, ...]
     types: tuple[str, ...]
@@ -243,6 +250,7 @@ def worker_body(view: SessionView) -> WorkerBody:
         host=view.spec.host,
         pid=view.spec.pid,
         version=view.spec.version,
+        app_version=view.spec.app_version,
         label=view.spec.label,
         queues=view.spec.queues,
         types=view.spec.names,

@@ -50,6 +50,7 @@ COLUMNS = (
     Column("PID", "pid", rank=4),
     Column("LABEL", "label", rank=3, least=8),
     Column("QUEUES", lambda worker: ",".join(worker["queues"]) or "all", rank=2, least=8),
+    Column("APP_VERSION", lambda worker: worker.get("app_version"), rank=2, least=8, is_news=True),
     Column("VERSION", "version", rank=1),
     Column("TASKS", lambda worker: ",".join(worker["types"]), rank=0, least=12),
 )
@@ -83,6 +84,7 @@ def _describe(_client: "ApiClient", worker: dict[str, Any]) -> None:
     print_line("left", relative(worker["closed_at"]))
     print_line("host", f"{worker['host']}, process {worker['pid']}" if worker["host"] else None)
     print_line("label", worker["label"])
+    print_line("app", worker.get("app_version"))
     print_line("version", worker["version"])
     print_line("queues", ", ".join(worker["queues"]) or "all")
     print_line("runs", ", ".join(worker["types"]))

@@ -234,7 +234,13 @@ def worker_text(session: int | None) -> str | None:
 
 def worker_opened(session: SessionId, spec: SessionSpec) -> Fact:
     """A worker has come."""
-    details = {"queues": spec.queues, "tasks": spec.names, "capacity": spec.capacity, "version": spec.version}
+    details = {
+        "queues": spec.queues,
+        "tasks": spec.names,
+        "capacity": spec.capacity,
+        "version": spec.version,
+        "app_version": spec.app_version,
+    }
     return _worker("opened", session, spec, details)
 
 

@@ -31,6 +31,11 @@ def check_name(name: str, *, field: str = "name") -> str:
     return check_text(name, field=field, longest=LONGEST_NAME)
 
 
+def check_version(version: str, *, field: str = "version") -> str:
+    """Return the version of an application: free text."""
+    return check_text(version, field=field, longest=LONGEST_NAME)
+
+
 def check_queue(queue: str, *, field: str = "queue") -> str:
     """Return a queue's name: letters, digits and `_ . : @ -`, since it is part of keys and URLs."""
     if len(queue) > LONGEST_QUEUE:

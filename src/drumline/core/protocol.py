@@ -60,7 +60,7 @@ class LeaseBody(Struct, frozen=True):
     nonce: HexText
 
 
-class OpenRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class OpenRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What a worker says of itself when it starts. No `queues` means all queues."""
 
     types: tuple[TaskType, ...]
@@ -70,6 +70,15 @@ class OpenRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     pid: Count = 0
     version: Annotated[str, about(maxLength=LONGEST_NAME, pattern=f"^$|{LINE_PATTERN}")] = ""
     label: Annotated[str, about(maxLength=LONGEST_NAME, pattern=f"^$|{LINE_PATTERN}")] = ""
+    app_version: Annotated[
+        str,
+        about(
+            "The applications that it runs with their versions, such as `shop 1.4.2, billing 7`. Servers of an earlier "
+            "version refuse the field: register again without it.",
+            maxLength=LONGEST_NAME,
+            pattern=f"^$|{LINE_PATTERN}",
+        ),
+    ] = ""
 
 
 class RawOpenRequest(OpenRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -445,6 +454,7 @@ def open_request(spec: SessionSpec) -> OpenRequest:
         pid=spec.pid,
         version=spec.version,
         label=spec.label,
+        app_version=spec.app_version,
     )
 
 

@@ -36,6 +36,9 @@ class SessionSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
     host: str
     pid: int
     version: str
+    """The version of Drumline, or of a worker in another language."""
+    app_version: str = ""
+    """The applications that it runs with their versions, such as `shop 1.4.2, billing 7`; empty if not known."""
     queues: tuple[str, ...]
     """The queues it serves; empty means all of them."""
     types: tuple[TaskType, ...]

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from drumline.aio.events import wait_for_any
 from drumline.demo.feed import Feed
 from drumline.demo.tasks import app
 from drumline.lifecycle.servers import run_dev
@@ -28,13 +29,16 @@ from drumline.worker.options import WorkerOptions
 
 Say = Callable[[str], None]
 
+VERSION: Final = "1.4.2"
+NEXT_VERSION: Final = "1.5.0"
+"""The version of the shop that is deployed once every screen has been filled."""
 WORKERS: Final = (
-    ("checkout-1", ("orders", "mail", "newsletter", "default"), 6),
-    ("checkout-2", ("orders", "mail", "newsletter", "default"), 6),
-    ("studio-1", ("media",), 4),
-    ("back office", ("reports", "search", "etl"), 6),
+    ("checkout-1", VERSION, ("orders", "mail", "newsletter", "default"), 6),
+    ("checkout-2", NEXT_VERSION, ("orders", "mail", "newsletter", "default"), 6),
+    ("studio-1", VERSION, ("media",), 4),
+    ("back office", VERSION, ("reports", "search", "etl"), 6),
 )
-"""The workers: label, queues, and how many tasks at once. The back office has more to do than it can."""
+"""The workers: label, version, queues, and how many tasks at once. The back office has more to do than it can."""
 GRACE: Final = 2.0
 RECEIVER_PORT = 18_080
 """Where webhooks are received if nothing else is there: subscriptions of a demo that is started again stay right."""
@@ -77,11 +81,15 @@ async def run_demo_server(settings: Settings, options: DemoOptions, *, say: Say)
 def services_of(settings: Settings, options: DemoOptions, say: Say) -> dict[str, Service]:
     """Return the workers and the feed; when the feed ends, all of them end."""
     _keep_terminal_quiet()
-    over = asyncio.Event()
-    workers = {
-        f"demo worker {label}": _working(settings, label, queues, capacity, over) for label, queues, capacity in WORKERS
-    }
-    return {"demo": _feeding(settings, options, say, over), **workers}
+    filled, over = asyncio.Event(), asyncio.Event()
+    workers: dict[str, Service] = {}
+    for label, version, queues, capacity in WORKERS:
+        how = WorkerOptions(
+            capacity=capacity, threads=capacity, queues=queues, label=label, app_version=version, grace=GRACE
+        )
+        working = _working(settings, how, over)
+        workers[f"demo worker {label}"] = working if version == VERSION else _after(filled, working, over)
+    return {"demo": _feeding(settings, options, say, filled, over), **workers}
 
 
 def _keep_terminal_quiet() -> None:
@@ -93,13 +101,14 @@ def _keep_terminal_quiet() -> None:
     TASK_LOG.setLevel(logging.INFO)
 
 
-def _feeding(settings: Settings, options: DemoOptions, say: Say, over: asyncio.Event) -> Service:
+def _feeding(settings: Settings, options: DemoOptions, say: Say, filled: asyncio.Event, over: asyncio.Event) -> Service:
     async def service(stop: asyncio.Event) -> None:
         feed = Feed(str(settings.url), settings.api_key, seed=options.seed)
         try:
             async with receiving() as receiver:
                 filling = asyncio.create_task(feed.fill(receiver), name="fill the screens")
                 if await _unless(stop, filling):
+                    filled.set()
                     say(f"The demo of seed {options.seed} has something on every screen.")
                     if not feed.sends_webhooks:
                         say(REFUSED)
@@ -119,14 +128,24 @@ async def _go_on(feed: Feed, options: DemoOptions, stop: asyncio.Event) -> None:
         return
 
 
-def _working(settings: Settings, label: str, queues: tuple[str, ...], capacity: int, over: asyncio.Event) -> Service:
+def _after(begin: asyncio.Event, service: Service, over: asyncio.Event) -> Service:
+    """Return a service that begins when `begin` is set."""
+
+    async def later(stop: asyncio.Event) -> None:
+        await wait_for_any(begin, stop, over)
+        if begin.is_set():
+            await service(stop)
+
+    return later
+
+
+def _working(settings: Settings, how: WorkerOptions, over: asyncio.Event) -> Service:
     async def service(stop: asyncio.Event) -> None:
         async with remote_gateway(settings) as gateway:
-            how = WorkerOptions(capacity=capacity, threads=capacity, queues=queues, label=label, grace=GRACE)
             worker = assemble_worker(gateway, [app], how, BuiltIn())
             ended = asyncio.Event()
             async with asyncio.TaskGroup() as group:
-                watching = group.create_task(_either(stop, over, ended), name=f"watch over {label}")
+                watching = group.create_task(_either(stop, over, ended), name=f"watch over {how.label}")
                 await worker.run(ended)
                 watching.cancel()
 

@@ -9,7 +9,7 @@ from drumline.sdk.app import Drumline
 from drumline.sdk.context import Context, inject
 from drumline.sdk.signals import Permanent
 
-app: Final = Drumline("demo")
+app: Final = Drumline("shop")
 
 REGIONS: Final = ("north", "south", "east", "west")
 

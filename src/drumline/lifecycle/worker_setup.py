@@ -55,6 +55,7 @@ def worker_options(settings: Settings) -> WorkerOptions:
         weights=weights,
         report_batch=settings.tune.report_batch,
         label=settings.worker.label,
+        app_version=settings.app_version,
         measures_usage=True,
         grace=settings.worker.grace.total_seconds(),
         limits=settings.limits,

@@ -9,6 +9,7 @@ from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote
 
 import httpx
+from msgspec.structs import replace
 
 from drumline._version import __version__
 from drumline.core.attempt import ProgressNote
@@ -118,7 +119,8 @@ class RemoteGateway:
         """The session opened last: reports and logs travel under its name, their leases say whose they are."""
         self._extras: set[str] = set()
         """Fields that the session's server takes and an older one refuses: `held` of claims, if it shares its workers
-        out among tenants; `nonce` of pieces of logs; `partial` of reports and logs; `usage` of heartbeats."""
+        out among tenants; `nonce` of pieces of logs; `partial` of reports and logs; `usage` of heartbeats; while a
+        session is opened, `app_version`."""
         self._tells_stops = False
         """Whether the server can be asked which attempts should stop."""
         self._answers_partly = False
@@ -145,7 +147,13 @@ class RemoteGateway:
 
     async def open_session(self, spec: SessionSpec) -> SessionId:
         """Register, and return the session to use in all that follows."""
-        opened = await self._ask("POST", _SESSIONS, OpenBody, open_request(spec))
+        self._extras.add("app_version")  # which server answers, and of which version it is, is not known before
+
+        async def ask() -> OpenBody:
+            told = spec if "app_version" in self._extras else replace(spec, app_version="")
+            return await self._ask("POST", _SESSIONS, OpenBody, open_request(told))
+
+        opened = await self._as_understood(ask)
         self._session = parse_session_id(opened.session)
         taken = {
             "held": opened.wants_held,

@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from drumline.core.duration import Duration
 from drumline.core.ids import parse_job_id, parse_task_id
-from drumline.core.names import check_name
+from drumline.core.names import check_name, check_version
 from drumline.core.task import TaskRequest
 from drumline.sdk.app_hooks import AppHooks, AroundT, BeforeSubmitT
 from drumline.sdk.arguments import encode_arguments
@@ -92,6 +92,9 @@ class Drumline(SubmitsMany, Generic[StateT]):
     `./.drumline`), and without one opens the data folder itself; one that was not named must be there already, or
     `NoServer` is raised. With `direct` (or DRUMLINE_STORE_URL) it uses the
     database and the queue itself, without a server between. Nothing is opened before it is needed.
+
+    Workers that serve the app are shown with its `version`, and charts mark when the first one of a new version comes;
+    without it the version is that of the worker's settings (DRUMLINE_APP_VERSION).
     """
 
     @overload
@@ -99,6 +102,7 @@ class Drumline(SubmitsMany, Generic[StateT]):
         self: "Drumline[None]",
         name: str,
         *,
+        version: str | None = None,
         url: str | None = None,
         api_key: str | None = None,
         data: Path | str | None = None,
@@ -110,24 +114,27 @@ class Drumline(SubmitsMany, Generic[StateT]):
         self,
         name: str,
         *,
+        version: str | None = None,
         url: str | None = None,
         api_key: str | None = None,
         data: Path | str | None = None,
         direct: Direct | None = None,
         lifespan: Lifespan[StateT],
     ) -> None: ...
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a program may say of itself
         self,
         name: str,
         *,
+        version: str | None = None,
         url: str | None = None,
         api_key: str | None = None,
         data: Path | str | None = None,
         direct: Direct | None = None,
         lifespan: Lifespan[StateT] | None = None,
     ) -> None:
-        check_app(name, url=url, api_key=api_key, data=data, direct=direct, lifespan=lifespan)
+        check_app(name, version=version, url=url, api_key=api_key, data=data, direct=direct, lifespan=lifespan)
         self.name = name
+        self.version = version
         self.registry = Registry()
         self.hooks = AppHooks()
         self.lifespan = lifespan
@@ -411,8 +418,10 @@ def check_app(name: Any, **given: Any) -> None:
     of = "Drumline"
     check_kind("name", name, TEXT, of=of)
     check_name(name)
-    kinds = {**dict.fromkeys(given), "url": TEXT, "api_key": TEXT}
+    kinds = {**dict.fromkeys(given), "version": TEXT, "url": TEXT, "api_key": TEXT}
     check_options({key: value for key, value in given.items() if value is not None}, kinds, of=of)
+    if given["version"]:
+        check_version(given["version"])
     if not isinstance(given["data"], Path | str | None):
         raise wrong("data", "a path", given["data"], of=of)
     if not isinstance(given["direct"], Direct | None):

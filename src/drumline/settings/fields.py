@@ -420,6 +420,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How long ended tasks are kept, with their logs and artifacts; 0 keeps them for ever."""
     poison_after: Count = 3
     """How many workers a task may take down with it before it is failed for good."""
+    app_version: str = ""
+    """The version of your application, such as the commit that it was built from: workers are shown with it, and charts
+    mark when it changes. It holds for apps whose code does not say `Drumline(…, version=…)`."""
     worker: WorkerSettings = field(default_factory=WorkerSettings)
     ui: UiSettings = field(default_factory=UiSettings)
     blobs: BlobSettings = field(default_factory=BlobSettings)

@@ -13,7 +13,7 @@ from drumline.core.codec import decode, explain
 from drumline.core.duration import format_duration, parse_duration
 from drumline.core.errors import Invalid
 from drumline.core.json_errors import choices_at, reword
-from drumline.core.names import check_name, check_queue
+from drumline.core.names import check_name, check_queue, check_version
 from drumline.core.rate import parse_rate
 from drumline.settings.fields import Secret, Settings
 from drumline.settings.queues import parse_queues
@@ -231,6 +231,10 @@ def _is_some_time(value: Any) -> object:
     return value
 
 
+def _is_version(value: Any) -> object:
+    return check_version(value, field="app_version") if value else value
+
+
 def _is_key_prefix(value: Any) -> object:
     """Refuse a prefix with which keys that belong together would lie on different nodes of a cluster."""
     before, brace, rest = value.partition("{")
@@ -249,6 +253,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], object]]] = types.MappingProxyType(
         "pauses.names": _are_names,
         "tune.poll": _is_some_time,
         "queue_prefix": _is_key_prefix,
+        "app_version": _is_version,
         "access.anonymous_rate": _is_rate,
         **{path: _is_rate for path in LIVE if path.endswith("_rate")},
     }

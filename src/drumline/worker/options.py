@@ -26,6 +26,8 @@ class WorkerOptions(Struct, frozen=True, kw_only=True):
     """Reporter sent together at most."""
     tenant: str | None = None
     label: str = ""
+    app_version: str = ""
+    """The version of the apps that do not say theirs."""
     grace: float = 30.0
     """How long attempts may go on when the worker is asked to stop."""
     stop_grace: float = 5.0

@@ -210,6 +210,7 @@ class Worker:
             host=socket.gethostname(),
             pid=os.getpid(),
             version=__version__,
+            app_version=self._executors.app_version,
             queues=self._options.queues,
             types=self._executors.types,
             capacity=self._options.capacity,

@@ -1287,6 +1287,8 @@ export type OpenRequest = {
   pid?: number | undefined;
   version?: string | undefined;
   label?: string | undefined;
+  /** The applications that it runs with their versions, such as `shop 1.4.2, billing 7`. Servers of an earlier version refuse the field: register again without it. */
+  app_version?: string | undefined;
 };
 
 /** How a child ended; without a state it has not. */
@@ -2454,6 +2456,8 @@ export type WorkerBody = {
   host: string;
   pid: number;
   version: string;
+  /** The applications that it runs with their versions, such as `shop 1.4.2, billing 7`; empty if not known. */
+  app_version: string;
   label: string;
   queues: string[];
   types: string[];

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from drumline.core.mapping import MAP
+from drumline.core.names import LONGEST_NAME
 from drumline.outbound.guard import AddressGuard
 from drumline.outbound.mail import MailServer
 from drumline.outbound.sms import SmsGateway
@@ -35,6 +36,16 @@ Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
 
 class App(Protocol):
     """What a worker needs of an app; `sdk.app.Drumline` is one."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def version(self) -> str | None:
+        """The version of its code, if it says so."""
+        ...
 
     @property
     def registry(self) -> Registry:
@@ -108,7 +119,8 @@ class AppState:
 
 def assemble(settings: WorkerOptions, apps: Iterable[App] = (), *, built_in: BuiltIn | None = None) -> Executors:
     """Return everything that a worker with these settings runs; an app's own task wins over a built-in name."""
-    executors = Executors()
+    apps = tuple(apps)
+    executors = Executors(app_version=version_of(apps, settings.app_version))
     watchdog = Watchdog()
     pools = Pools(settings, watchdog)
     for resource in (watchdog, pools.threads, pools.processes):
@@ -118,6 +130,15 @@ def assemble(settings: WorkerOptions, apps: Iterable[App] = (), *, built_in: Bui
     add_built_in(executors, watchdog, built_in or BuiltIn())
     add_map(executors)
     return executors
+
+
+def version_of(apps: Iterable[App], default: str) -> str:
+    """Return the names of apps with their versions as one line; `default` is the version of those that do not say it.
+
+    Without any app it is `default` alone. It is cut to what a server takes of a worker.
+    """
+    versions = dict.fromkeys(f"{app.name} {version}" for app in apps if (version := app.version or default))
+    return (", ".join(versions) or default)[:LONGEST_NAME]
 
 
 def add_app(executors: Executors, pools: Pools, app: App) -> None:

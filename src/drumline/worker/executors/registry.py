@@ -26,7 +26,9 @@ class RegisteredExecutor:
 class Executors:
     """The task names that a worker can run. Enter it for as long as tasks are run."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, app_version: str = "") -> None:
+        self.app_version = app_version
+        """The apps whose tasks these are, with their versions."""
         self._entries: dict[str, RegisteredExecutor] = {}
         self._resources: list[AbstractAsyncContextManager[Any]] = []
         self._stack = AsyncExitStack()

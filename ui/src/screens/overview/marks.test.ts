@@ -13,7 +13,8 @@ const act = (act: string, queue: string, seconds: number, phase = "done") =>
     key_name: "ada",
     reason: null,
   }) as AuditBody;
-const worker = (version: string, seconds: number) => ({ version, opened_at: at(seconds) }) as WorkerBody;
+const worker = (version: string, seconds: number, app_version = "") =>
+  ({ version, app_version, opened_at: at(seconds) }) as WorkerBody;
 
 describe("the marks of a chart", () => {
   it("are pauses and new versions, in the order of their times", () => {
@@ -28,6 +29,26 @@ describe("the marks of a chart", () => {
       "Version 1.1 deployed",
       "mail resumed by ada",
     ]);
+  });
+
+  it("are the first workers of new versions of each application", () => {
+    const workers = [
+      worker("1.0", 0, "shop 1.4.1"),
+      worker("1.0", 5, "billing 7"),
+      worker("1.0", 20, "shop 1.4.2 rc1, billing 7"),
+      worker("1.1", 30, "shop 1.4.2 rc1, billing 8"),
+      worker("1.1", 10),
+    ];
+    expect(marksOf([], workers, undefined).map(({ at, text }) => [new Date(at).getUTCSeconds(), text])).toEqual([
+      [10, "Version 1.1 deployed"],
+      [20, "shop 1.4.2 rc1 deployed"],
+      [30, "billing 8 deployed"],
+    ]);
+  });
+
+  it("are new versions of workers that name no application, too", () => {
+    const workers = [worker("", 0, "3f2a1bc"), worker("", 9, "77aa001")];
+    expect(marksOf([], workers, undefined).map(({ text }) => text)).toEqual(["77aa001 deployed"]);
   });
 
   it("are those of one queue, where one is looked at", () => {

@@ -10,7 +10,7 @@ import { texts } from "@/texts";
 const MOST = 50;
 const PAUSES = { "queue.pause": "paused", "queue.resume": "resumed" } as const;
 
-/** What charts are marked with: workers of a new version, and queues that were paused or resumed. */
+/** What charts are marked with: deploys of applications and of Drumline, and queues that were paused or resumed. */
 export function useMarks(queue: string | undefined): Mark[] {
   const [mayAudit, mayWorkers] = [useMay("audit:read"), useMay("workers:read")];
   const acts = useQuery({
@@ -50,15 +50,30 @@ function pausesOf(acts: readonly AuditBody[], queue: string | undefined): Mark[]
   return marks;
 }
 
-/** When the first worker of each version came; not of the oldest version known, which nothing was before. */
+/** When the first worker of each version of an application, and of Drumline, came; not of the oldest known of each. */
 function deploysOf(workers: readonly WorkerBody[]): Mark[] {
-  const first = new Map<string, string>();
-  for (const { version, opened_at: at } of workers) {
-    const known = first.get(version);
-    if (!known || Date.parse(at) < Date.parse(known)) first.set(version, at);
+  const firsts = new Map<string, Map<string, string>>();
+  for (const worker of workers) {
+    for (const [of, text] of versionsOf(worker)) {
+      const first = firsts.get(of) ?? new Map<string, string>();
+      const known = first.get(text);
+      if (!known || Date.parse(worker.opened_at) < Date.parse(known)) first.set(text, worker.opened_at);
+      firsts.set(of, first);
+    }
   }
-  return [...first]
-    .sort(([, one], [, other]) => Date.parse(one) - Date.parse(other))
-    .slice(1)
-    .map(([version, at]) => ({ at, kind: "deployed", text: texts.overview.versionDeployed(version) }));
+  return [...firsts.values()].flatMap((first) =>
+    [...first]
+      .sort(([, one], [, other]) => Date.parse(one) - Date.parse(other))
+      .slice(1)
+      .map(([text, at]) => ({ at, kind: "deployed", text })),
+  );
+}
+
+/** The versions that a worker tells of, each after what it is of; the first word of an application's is its name. */
+function versionsOf({ version, app_version }: WorkerBody): [of: string, text: string][] {
+  const versions: [string, string][] = version ? [["drumline", texts.overview.versionDeployed(version)]] : [];
+  for (const app of app_version.split(", ").filter(Boolean)) {
+    versions.push([app.slice(0, app.indexOf(" ") + 1), texts.overview.appDeployed(app)]);
+  }
+  return versions;
 }

@@ -44,7 +44,8 @@ export function Type() {
   });
   const type = types.data?.items.find((one) => one.name === name);
   const serving = workers.data?.items.filter((worker) => worker.types.includes(name)) ?? [];
-  const versions = [...new Set(serving.map((worker) => worker.version))].sort();
+  const apps = serving.map((worker) => worker.app_version).filter(Boolean);
+  const versions = [...new Set(apps.length > 0 ? apps : serving.map((worker) => worker.version))].sort();
   return (
     <div className={css.screen}>
       <ScreenHead title={name}>

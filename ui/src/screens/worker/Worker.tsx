@@ -82,6 +82,7 @@ function factsOf(worker: WorkerBody): Fact[] {
     [texts.worker.heartbeat, <Time key="beat" at={worker.beat_at} as="relative" />],
     [texts.common.started, <Time key="opened" at={worker.opened_at} />],
     ...(worker.closed_at ? ([[texts.worker.left, <Time key="closed" at={worker.closed_at} />]] as Fact[]) : []),
+    [texts.worker.application, worker.app_version || "–"],
     [texts.worker.version, worker.version],
     [texts.worker.host, worker.host || "–"],
     [texts.worker.process, String(worker.pid)],
