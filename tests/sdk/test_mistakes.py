@@ -216,7 +216,8 @@ MISTAKES: dict[str, Mistake] = {
         "url: must start with http:// or https://, not 'localhost:8080'",
     ),
     "a version is a number": (
-        lambda _: Drumline("x", version=1.4), TypeError, "Drumline: version must be a text, not 1.4",
+        lambda _: Drumline("x", version=1.4),  # type: ignore[call-overload]
+        TypeError, "Drumline: version must be a text, not 1.4",
     ),
     "a version has two lines": (
         lambda _: Drumline("x", version="1\n4"), drumline.Invalid, "version: must not contain control characters",
