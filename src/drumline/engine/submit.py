@@ -258,7 +258,10 @@ class Submissions:
         for task in checked:
             if isinstance(task, DrumlineError):
                 raise task
-        return [task for task in checked if isinstance(task, NewTask)]
+        children = [task for task in checked if isinstance(task, NewTask)]
+        if self._lanes.has_new(children) and (refused := await self._lanes.refused(task.lane for task in children)):
+            raise next(placed(refused[task.lane], at) for at, task in enumerate(children) if task.lane in refused)
+        return children
 
     async def _submit_plain(
         self, requests: Sequence[TaskRequest | DrumlineError], rules: Mapping[str, TypeRules], tenant: str
