@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 from drumline.core.children import NewChildren, OnEnd
 from drumline.core.durable import Wait, WaitKind
-from drumline.core.errors import Fenced, Moved
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.lease import Lease
 from drumline.core.slots import slot_of
@@ -42,7 +41,7 @@ def children_of(
 
 async def start(store: Store, children: NewChildren) -> StartedChildren:
     answer = await store.children.start(children)
-    assert not isinstance(answer, Fenced | Moved)
+    assert isinstance(answer, StartedChildren)
     return answer
 
 

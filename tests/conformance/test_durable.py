@@ -167,6 +167,33 @@ async def test_the_records_of_a_task_have_no_more_bytes_than_they_may_have(store
     assert await names_of(store, task) == ["a"]
 
 
+async def test_a_step_that_is_tried_again_and_returns_too_much_is_refused(store: Store) -> None:
+    task = await submit(store)
+    lease = (await claim_one(store, await open_session(store))).lease
+    await record(store, tried(lease, "a", 1))
+
+    (answer,) = await store.durable.record([step(lease, "a", "x" * 100, tries=2)], limits=RecordLimits(100, 100))
+
+    assert isinstance(answer, QuotaExceeded)
+    assert "100 bytes" in answer.message
+    (kept,) = (await steps_of(store, task)).page.records
+    assert (kept.status, kept.tries) == (RecordStatus.TRIED, 1)
+
+
+async def test_a_step_that_is_tried_again_is_recorded_though_others_beside_it_are_too_much(store: Store) -> None:
+    task = await submit(store)
+    lease = (await claim_one(store, await open_session(store))).lease
+    await record(store, tried(lease, "a", 1))
+    news = [step(lease, "a", "done", tries=2), step(lease, "b", "x" * 100)]
+
+    first, second = await store.durable.record(news, limits=RecordLimits(100, 100))
+
+    assert isinstance(first, Record)
+    assert (first.status, first.tries, first.value) == (RecordStatus.DONE, 2, Raw(b'"done"'))
+    assert isinstance(second, QuotaExceeded)
+    assert (await steps_of(store, task)).page.records == (first,)
+
+
 async def test_a_claim_tells_how_many_records_there_are(store: Store) -> None:
     await submit(store)
     ada = await open_session(store)

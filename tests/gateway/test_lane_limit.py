@@ -6,12 +6,15 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from drumline.core.children import ChildRequests
 from drumline.core.codec import decode, encode
 from drumline.core.errors import Invalid
 from drumline.core.job import JobRequest
 from drumline.core.limits import Limits
+from drumline.core.session import SessionSpec, TaskType
 from drumline.core.task import Submitted, TaskRequest
 from drumline.engine.engine import Engine
+from drumline.engine.gateway import LocalGateway
 from drumline.settings.fields import Secret, Settings
 from drumline.stores.sealing import new_key_text
 from drumline.wiring import wire
@@ -82,6 +85,22 @@ async def test_a_job_with_a_new_name_is_refused_as_a_whole(engine: Engine) -> No
     stored = await engine.jobs.submit(decode(encode({"name": "one", "tasks": {"a": {"name": "old-1"}}}), JobRequest))
 
     assert stored.created
+
+
+async def test_children_of_a_task_are_counted_as_any_others(engine: Engine) -> None:
+    await fill(engine)
+    gateway = engine.gateway or LocalGateway(engine)
+    types = (TaskType(name="old-0", doc=""),)
+    session = await gateway.open_session(SessionSpec(host="h", pid=7, version="1", queues=(), types=types, capacity=1))
+    (parent,) = await gateway.claim(session, limit=1, wait=10)
+    known, new = TaskRequest(name="old-1"), TaskRequest(name="new")
+
+    with pytest.raises(Invalid, match=r"tasks\[1\]\." + REASON) as caught:
+        await gateway.start_children(ChildRequests(lease=parent.lease, name="c", tasks=(known, new)))
+    started = await gateway.start_children(ChildRequests(lease=parent.lease, name="c", tasks=(known,)))
+
+    assert caught.value.code == "too_many"
+    assert started.count == 1
 
 
 async def test_a_process_that_has_just_started_knows_what_exists(

@@ -44,7 +44,7 @@ def explored(rules: Rules) -> Verdict:
                 slot_moves.start(rules),
                 lambda world: slot_moves.steps(world, rules),
                 broken=slot_moves.broken,
-                ended=slot_moves.has_ended,
+                ended=lambda world: slot_moves.has_ended(world, rules),
                 cut=lambda _: False,
             )
         case drains.Rules() | drained_waits.Rules() | drained_schedules.Rules():
@@ -124,6 +124,10 @@ def _slot_moves() -> Iterator[Check]:
     yield Check("keyed and unkeyed, 2 shards, 1 move", rules(kinds="KU", shards=2, moves=1, faults=0))
     yield Check("keyed, 2 shards, 1 move, 1 fault", rules(shards=2, moves=1, faults=1))
     yield Check("unkeyed, 2 shards, there and back", rules(kinds="U", shards=2, faults=1))
+    yield Check("a task starts a child, 2 shards, there and back", rules(kinds="UC", shards=2, faults=0))
+    yield Check("a task starts a child, 2 shards, 1 move, 1 fault", rules(kinds="UC", shards=2, moves=1, faults=1))
+    yield Check("a child after the slot has left", rules(kinds="UC", children_stay=False, shards=2, faults=0), "stuck")
+    yield Check("such a child by the clock", rules(kinds="UC", children_as_old=False, shards=2, faults=0), lost)
     yield Check("closed by the giver's clock", rules(closes_after_ids=False, shards=2, faults=0), lost)
     yield Check("closed before it was opened", rules(closes_after_since=False, faults=0), lost)
     yield Check("fenced by any interval", rules(fence="any interval", shards=2, faults=0), lost)

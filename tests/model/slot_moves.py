@@ -3,7 +3,8 @@
 Each transaction touches one database and is one step. The `fast` server's clock reads 1 or 9, that of the `slow` one
 reads 0 all the time; databases read 1 or 2. A submission is: route (newest map known, mint an id) > look for the key at
 former owners > pass the fence > commit > answer. `K` is a keyed submission, which the client repeats, also through the
-other server and after the answer. `U` has no key: the server repeats it, with the same id, if no answer comes.
+other server and after the answer. `U` has no key: the server repeats it, with the same id, if no answer comes. `C` is a
+child that the task of `U` starts while it runs, in one transaction of that task's database.
 """
 
 from collections.abc import Iterator
@@ -45,6 +46,10 @@ class Rules(NamedTuple):
     """Whether opening never changes an entry that exists."""
     map_comes_last: bool = True
     """Whether the map is written after the giver is closed and the taker opened."""
+    children_stay: bool = True
+    """Whether a child is stored beside its parent when the slot has left that shard."""
+    children_as_old: bool = True
+    """Whether the id of such a child is as old as that of its parent."""
     shards: int = 3
     moves: int = 2
     kinds: str = "K"
@@ -100,6 +105,8 @@ class World(NamedTuple):
     unkeyed_state: Literal["not sent", "sent", "answered", "lost with its server", "none"]
     movers: tuple[Mover | None, ...]
     faults: int
+    child: tuple[int, int] | None = None
+    """The shard and the id of the child."""
     broken: str | None = None
 
 
@@ -137,11 +144,12 @@ def broken(world: World) -> str | None:
     return None
 
 
-def has_ended(world: World) -> bool:
+def has_ended(world: World, rules: Rules) -> bool:
     """Tell whether everything is answered, and the shard that the map names accepts."""
     last = world.entries[world.map[-1][0]][-1:]
     is_idle = world.servers == (None, None) and world.movers == (None, None)
     is_answered = world.answered is not None and world.unkeyed_state not in {"not sent", "sent"}
+    is_answered = is_answered and (world.child is not None or "C" not in rules.kinds or not any(world.unkeyed))
     return is_idle and is_answered and bool(last) and last[0][0] == len(world.map) - 1 and last[0].closed_at == OPEN
 
 
@@ -153,6 +161,8 @@ def steps(world: World, rules: Rules) -> Iterator[Step[World]]:
             yield Step(f"{name} {what}", after)
         if submission is not None and world.faults:
             yield from _server_faults(world, number, submission)
+    if "C" in rules.kinds and world.child is None:
+        yield from _child_steps(world, rules)
     for number, mover in enumerate(world.movers):
         for what, after in _mover_steps(world, rules, number, mover):
             yield Step(f"mover {number} {what}", after)
@@ -162,8 +172,9 @@ def steps(world: World, rules: Rules) -> Iterator[Step[World]]:
 
 
 def _ids(world: World, shard: int) -> tuple[int, ...]:
-    made_at = world.keyed[shard]
-    return world.unkeyed[shard] if made_at is None else (made_at, *world.unkeyed[shard])
+    made_at, child = world.keyed[shard], world.child
+    ids = world.unkeyed[shard] if made_at is None else (made_at, *world.unkeyed[shard])
+    return ids if child is None or child[0] != shard else (*ids, child[1])
 
 
 def _lookup(world: World, shard: int, made_at: int) -> str | None:
@@ -203,6 +214,22 @@ def _server_steps(
             for clock in CLOCKS[number]:
                 routed = _routed(world, rules, number, submission.kind, clock)
                 yield f"routes again, clock {clock}", routed
+
+
+def _child_steps(world: World, rules: Rules) -> Iterator[Step[World]]:
+    """Yield how a task that runs starts a child: where its shard takes new work, by an entry that the server knows."""
+    for shard, tasks in enumerate(world.unkeyed):
+        for parent in tasks:
+            entry = world.entries[shard][-1]
+            for clock in {*CLOCKS[0], *CLOCKS[1]}:
+                made_at = max(clock, entry.since)
+                if entry.closed_at != OPEN:
+                    if not rules.children_stay:
+                        continue
+                    made_at = max(parent, entry.since) if rules.children_as_old else made_at
+                elif entry.version >= len(world.map):
+                    continue  # no server knows of the entry yet, and the call is repeated
+                yield Step(f"a child@{made_at} is stored at {shard}", world._replace(child=(shard, made_at)))
 
 
 def _server_faults(world: World, number: int, submission: Submission) -> Iterator[Step[World]]:

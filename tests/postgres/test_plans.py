@@ -30,6 +30,10 @@ INSERT INTO drumline.job_task (task_id, job_id, pending, run_if, key)
 SELECT id, gen_random_uuid(), 1, 0, 'a' FROM drumline.task;
 INSERT INTO drumline.task_edge (parent, child) SELECT id, gen_random_uuid() FROM drumline.task;
 INSERT INTO drumline.job_dep (job_id, needs_job) SELECT id, gen_random_uuid() FROM drumline.job;
+INSERT INTO drumline.signal (task_id, at, tenant, name, key, id, payload)
+SELECT NULL, n, 'default', 'paid', 'k' || n, 's' || n, ''::bytea FROM generate_series(1, {rows // 10}) AS n
+UNION ALL
+SELECT gen_random_uuid(), n, 'default', 'paid', '', 's' || n, ''::bytea FROM generate_series(1, {rows // 10}) AS n;
 """
 
 
@@ -42,6 +46,7 @@ IDS = ["0190f2a4-0000-7000-8000-000000000001", "0190f2a4-0000-7000-8000-00000000
 LEASES = {"ids": IDS, "epochs": [1, 1], "nonces": [5, 5]}
 ABLE: dict[str, Any] = {"names": ["work"], "queues": [], "tenant": None, "now": None}
 CLAIM = ABLE | {"sessions": [7], "nonces": [5], "act": 3}
+SIGNAL = {"seq": 1, "key": "k1"}
 USUAL = {f"usual_{name}": None for name in ("epochs", "nonces", "acts", "outcomes", "results", "errors")}
 
 HOT: dict[str, dict[str, Any]] = {
@@ -127,6 +132,15 @@ HOT: dict[str, dict[str, Any]] = {
     "lock_ended": {"above": IDS[0], "below": IDS[1], "before": 1, "limit": 100},
     "lock_ended_jobs": {"before": 1, "limit": 100},
     "prune": {"ids": IDS},
+    "next_signal": {"task": IDS[0], "tenant": "default", "name": "paid", "correlation": "k1"},
+    "find_signal_by_key": {"tenant": "default", "name": "paid", "key": "k1", "id": "s1"},
+    "count_untaken": {"task": None, "tenant": "default", "name": "paid", "key": "k1"},
+    "free_signals": {"tenant": "default", "name": "paid", "key": "k1", "limit": 100},
+    "take_signal": {"task": IDS[0], "id": "s1", "at": 1},
+    "take_signal_by_key": SIGNAL | {"task": IDS[0], "at": 1},
+    "give_signal": SIGNAL | {"task": IDS[0], "watch": 1},
+    "given_was_taken": SIGNAL | {"no": 1, "at": 1},
+    "given_was_refused": SIGNAL | {"no": 1},
 }  # fmt: skip
 
 REAPING: dict[str, dict[str, Any]] = {
@@ -187,7 +201,7 @@ async def analyzed(connection: Connection) -> None:
 async def emptied(connection: Connection) -> None:
     """Let PostgreSQL know that the tables were large and are empty now."""
     await connection.execute(FILL_WELL)
-    for table in ("task", "task_live", "attempt", "job", "job_task", "task_edge", "job_dep"):
+    for table in ("task", "task_live", "attempt", "job", "job_task", "task_edge", "job_dep", "signal"):
         await connection.execute(f"DELETE FROM drumline.{table}")
     await analyzed(connection)
 

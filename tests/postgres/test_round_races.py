@@ -12,6 +12,7 @@ from drumline.core.errors import Fenced
 from drumline.core.ids import SessionId
 from drumline.core.lease import Lease
 from drumline.core.state import Act, State
+from drumline.ports.children import StartedChildren
 from drumline.ports.durable import Restarted, Signalled
 from drumline.ports.store import Settled, Settlement
 from drumline.stores.postgres import PostgresStore
@@ -160,7 +161,7 @@ async def test_a_child_that_is_started_and_a_restart_leave_no_orphan(store: Post
 
         assert isinstance(restarted, Settled)
         await store.children.work_notes()
-        children = [*found.children, *([] if isinstance(started, Exception) else started.ids)]
+        children = [*found.children, *(started.ids if isinstance(started, StartedChildren) else [])]
         assert {await state_of(store, child) for child in children} == {State.CANCELLED}
         assert await claim(store, found.session, CHILD) == []
         await store.control.cancel([found.parent])
@@ -174,7 +175,7 @@ async def test_the_first_child_that_is_started_and_a_restart_leave_no_orphan(sto
 
         assert isinstance(restarted, Settled)
         await store.children.work_notes()
-        children = [] if isinstance(started, Exception) else started.ids
+        children = started.ids if isinstance(started, StartedChildren) else ()
         assert {await state_of(store, child) for child in children} <= {State.CANCELLED}
         assert [task.lease.task for task in await claim(store, session)] == [lease.task]
         await store.control.cancel([lease.task], force=True)

@@ -32,7 +32,7 @@ from drumline.shards.shard_set import Shard
 from drumline.shards.store import ShardedStore
 from drumline.stores.postgres import PostgresStore
 from tests.child_factories import family
-from tests.durable_factories import park, record, sleep, step
+from tests.durable_factories import park, record, signal, sleep, step
 from tests.factories import claim, claim_one, new_id, open_session, request, settle, state_of, submit
 from tests.job_factories import claim_keys, finish, job_of, job_view, run_all, states_in, submit_job
 from tests.postgres.polling import until
@@ -157,6 +157,30 @@ async def test_a_durable_task_moves_with_its_records_and_its_rounds(world: World
     assert [await whole.durable.steps(task, after=0, limit=9, round=number) for number in (1, 2)] == before
     assert not isinstance(before[0], NotFound)
     assert [each.name for each in before[0].page.records] == ["old"]
+
+
+async def test_signals_of_a_task_that_moves_get_numbers_of_their_own_in_their_order(
+    world: World, store: Store, shard_urls: tuple[str, ...]
+) -> None:
+    task = await submit(store)
+    for number in reversed(range(3)):
+        await signal(store, task, "paid", number, id=f"s{number}")
+    await move_slots(world, "pg2")
+    there = await submitted(world)
+    for number in range(3):
+        await signal(shard(world, "pg2").store, there, "paid", number, id=f"s{number}")
+    giver, connection = [await asyncpg.connect(url) for url in shard_urls[:2]]
+    await giver.execute("UPDATE drumline.signal SET seq = 3 - right(id, 1)::int8")
+    await connection.execute("UPDATE drumline.signal SET seq = 1 + right(id, 1)::int8")
+    await giver.close()
+
+    assert await drain(world, DIRECTORY) == 1
+
+    rows = await connection.fetch("SELECT task_id, id FROM drumline.signal ORDER BY seq")
+    count = await connection.fetchval("SELECT count(DISTINCT seq) FROM drumline.signal")
+    await connection.close()
+    assert count == 6
+    assert [id_ for task_id, id_ in rows if str(task_id) == task] == ["s2", "s1", "s0"]
 
 
 async def test_a_family_of_an_earlier_round_stays_until_the_round_is_forgotten(world: World, store: Store) -> None:

@@ -97,6 +97,11 @@ class IdSource:
         """Return as many ids of a slot, in their order."""
         return sorted(self.in_slot(made, slot) for made in self.take(count))
 
+    def take_at(self, slot: int, count: int, ms: int) -> list[TaskId]:
+        """Return as many ids of a slot as if they had been made in a millisecond, in their order."""
+        head = _head(ms)
+        return sorted(TaskId(f"{head}{made[15:20]}{slot:03x}{made[23:]}") for made in self.take(count))
+
     def _step(self) -> None:
         """Go on to the place of the next id."""
         ms = self._now()

@@ -15,6 +15,9 @@ from msgspec import Struct
 
 SLOTS: Final = 4096
 
+STAYS: Final = -1
+"""Instead of the version of an entry: of what is stored beside the task that it belongs to, whoever has the slot."""
+
 _NOTHING: Final[Mapping[int, int]] = MappingProxyType({})
 
 

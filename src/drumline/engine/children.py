@@ -10,7 +10,7 @@ from drumline.core.child_views import ChildShape, show_child
 from drumline.core.children import MOST_IN_GROUP, MOST_STARTED, ChildOutcome, ChildRequests, NewChildren, OutcomePage
 from drumline.core.clock import Instant
 from drumline.core.durable import check_record_name
-from drumline.core.errors import DrumlineError, Fenced, Invalid, NotFound, Unavailable
+from drumline.core.errors import Fenced, Invalid, Moved, NotFound, Unavailable
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.limits import Limits
@@ -20,7 +20,7 @@ from drumline.engine.blobs import Blobs
 from drumline.engine.control import TaskControl
 from drumline.engine.effects import EffectFollower
 from drumline.engine.submit import Allow, Submissions
-from drumline.ports.children import Children, LinkPage, StartedChildren
+from drumline.ports.children import Children, LinkPage, SlotLeft, StartedChildren
 from drumline.ports.store import Store
 
 OUTCOMES_AT_ONCE = 1000
@@ -63,8 +63,8 @@ class ChildService:
     async def start(self, wanted: ChildRequests, *, allow: Allow | None = None) -> StartedChildren:
         """Store children of the task of a current lease; those that are there already stay as they are.
 
-        Raises `Fenced`, `Unavailable` while their slot moves to another database, `QuotaExceeded`, and `Invalid` naming
-        the field at fault.
+        They are stored beside it, also when new work of its slot goes to another database. Raises `Fenced`,
+        `Unavailable` before the newest map is read, `QuotaExceeded`, and `Invalid` naming the field at fault.
         """
         check_record_name(wanted.name, wanted.key)
         if not 0 < len(wanted.tasks) <= MOST_STARTED:
@@ -79,7 +79,23 @@ class ChildService:
             text = f"a child of a task of tenant {parent.lane.tenant!r} cannot be in tenant {wanted.tenant!r}"
             raise Invalid(text, field="tenant")
         tasks = await self._submissions.accept_children(wanted.tasks, wanted.lease.task, parent, allow=allow)
-        answer = await self._children.start(
+        answer = await self._start(wanted, tasks)
+        if isinstance(answer, SlotLeft):
+            tasks = self._submissions.beside(wanted.lease.task, tasks, answer.since)
+            answer = await self._start(wanted, tasks)
+        if isinstance(answer, Fenced):
+            self._metrics.fenced.add()
+            raise answer
+        if not isinstance(answer, StartedChildren):
+            raise Unavailable("the task's slot takes new work here by a newer map than this process has read")
+        new = {hint.task: hint for hint in answer.new}
+        stored = [task for task in tasks if task.id in new]
+        self._effects.submitted(stored, [Submitted(task.id, new[task.id].due_at) for task in stored])
+        self._effects.offers.offer(answer.new)
+        return answer
+
+    async def _start(self, wanted: ChildRequests, tasks: list[NewTask]) -> StartedChildren | Fenced | Moved | SlotLeft:
+        return await self._children.start(
             NewChildren(
                 lease=wanted.lease,
                 name=wanted.name,
@@ -89,16 +105,6 @@ class ChildService:
                 tasks=tuple(await self._kept(tasks)),
             )
         )
-        if isinstance(answer, Fenced):
-            self._metrics.fenced.add()
-            raise answer
-        if isinstance(answer, DrumlineError):
-            raise Unavailable("the task's slot is moving to another database, and takes no children until it is there")
-        new = {hint.task: hint for hint in answer.new}
-        stored = [task for task in tasks if task.id in new]
-        self._effects.submitted(stored, [Submitted(task.id, new[task.id].due_at) for task in stored])
-        self._effects.offers.offer(answer.new)
-        return answer
 
     async def outcomes(self, lease: Lease, name: str, key: str, *, first: int) -> OutcomePage:
         """Return how children of a call ended, from a place on, or raise `Fenced`."""

@@ -7,14 +7,16 @@ from functools import partial
 from itertools import repeat
 from typing import Final, Protocol, TypeVar, cast
 
+from msgspec.structs import replace
+
 from drumline.aio.batcher import Batcher, BatchWeights
 from drumline.aio.threads import LARGE, in_thread, off_loop
 from drumline.core.children import ParentTask, as_child, inherit
 from drumline.core.errors import DrumlineError, Forbidden, Invalid, Unavailable
-from drumline.core.ids import IdSource, TaskId
+from drumline.core.ids import IdSource, TaskId, made_at
 from drumline.core.mapping import MAP, AllowTask, allow_task, names_in
 from drumline.core.secret_references import any_has_secrets, has_secrets
-from drumline.core.slots import slot_of, slot_of_key
+from drumline.core.slots import STAYS, slot_of, slot_of_key
 from drumline.core.task import (
     DEFAULT_TENANT,
     Lane,
@@ -258,7 +260,19 @@ class Submissions:
         for task in checked:
             if isinstance(task, DrumlineError):
                 raise task
-        return [task for task in checked if isinstance(task, NewTask)]
+        children = [task for task in checked if isinstance(task, NewTask)]
+        if self._lanes.has_new(children) and (refused := await self._lanes.refused(task.lane for task in children)):
+            raise next(placed(refused[task.lane], at) for at, task in enumerate(children) if task.lane in refused)
+        return children
+
+    def beside(self, parent: TaskId, children: Sequence[NewTask], since: int) -> list[NewTask]:
+        """Return children as they are stored in their parent's database when that takes no new work of the slot.
+
+        They are looked for where their ids were made, by the map: so these are as old as the parent, or as the entry by
+        which that was moved there.
+        """
+        ids = self._ids.take_at(slot_of(parent), len(children), max(made_at(parent), since))
+        return [replace(child, id=made, slot_version=STAYS) for child, made in zip(children, ids, strict=True)]
 
     async def _submit_plain(
         self, requests: Sequence[TaskRequest | DrumlineError], rules: Mapping[str, TypeRules], tenant: str

@@ -25,6 +25,13 @@ class StartedChildren(Struct, frozen=True):
     """Those that were not there before."""
 
 
+class SlotLeft(Struct, frozen=True):
+    """The slot of a task was moved away from its database, where the task stays until it has ended or is drained."""
+
+    since: int
+    """Since when the slot was there; ids of a slot's tasks are not older where these are stored."""
+
+
 class LinkPage(Struct, frozen=True):
     """Children of a task in the order of name, key and place, and whether there are others after them."""
 
@@ -46,10 +53,12 @@ class Children(Protocol):
         """Return what children of the task of a lease inherit; None if the lease is not current."""
         ...
 
-    async def start(self, children: NewChildren) -> StartedChildren | Fenced | Moved:
+    async def start(self, children: NewChildren) -> StartedChildren | Fenced | Moved | SlotLeft:
         """Store children of the task of a current lease, with the links to them, in one transaction.
 
-        Of those that are there already under their place, the first ones stay.
+        Of those that are there already under their place, the first ones stay. `SlotLeft` if the database takes no new
+        work of their slot any more: those that name `STAYS` instead of an entry are stored there all the same. `Moved`
+        if it does, by another entry than they name.
         """
         ...
 

@@ -42,8 +42,8 @@ DURABLE_MUTANTS: Final = (
     Mutant(
         "take a signal without marking it",
         _SIGNALS,
-        "UPDATE signal SET taken_at = :at, taken_by = :task\n",
-        "UPDATE signal SET taken_at = NULL AND :at, taken_by = :task\n",
+        "SET taken_at = :at::int8, taken_by = s.task_id\n",
+        "SET taken_at = NULL AND :at::int8, taken_by = s.task_id\n",
         turn=TURN,
     ),
     Mutant(

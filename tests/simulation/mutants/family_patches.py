@@ -165,9 +165,9 @@ FAMILY_MUTANTS: Final = (
     Mutant(
         "take the newest signal first and mark the oldest",
         _SIGNALS,
-        "SELECT s.seq, s.payload\nFROM drumline.signal AS s\nWHERE\n    s.taken_at IS NULL\n",
-        "SELECT s.seq, (SELECT o.payload FROM drumline.signal AS o WHERE o.task_id = s.task_id ORDER BY o.seq DESC"
-        " LIMIT 1) AS payload\nFROM drumline.signal AS s\nWHERE\n    s.taken_at IS NULL\n",
+        "s.payload FROM drumline.signal AS s\n        WHERE s.task_id = :task::uuid",
+        "(SELECT o.payload FROM drumline.signal AS o WHERE o.task_id = s.task_id ORDER BY o.seq DESC LIMIT 1)"
+        " AS payload FROM drumline.signal AS s\n        WHERE s.task_id = :task::uuid",
         turn=SIGNALS_TURN,
     ),
 )

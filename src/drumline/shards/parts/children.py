@@ -4,7 +4,7 @@ from drumline.core.children import NewChildren, OutcomePage, ParentTask
 from drumline.core.errors import Fenced, Moved, NotFound
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
-from drumline.ports.children import NOTED_AT_ONCE, LinkPage, NotesDone, StartedChildren
+from drumline.ports.children import NOTED_AT_ONCE, LinkPage, NotesDone, SlotLeft, StartedChildren
 from drumline.shards.asking import is_not_found
 from drumline.shards.parts.merging import Part
 
@@ -16,7 +16,7 @@ class Children(Part):
         """Return what children of the task of a lease inherit; None if the lease is not current."""
         return await self._router.one(lease.task, lambda store: store.children.parent(lease))
 
-    async def start(self, children: NewChildren) -> StartedChildren | Fenced | Moved:
+    async def start(self, children: NewChildren) -> StartedChildren | Fenced | Moved | SlotLeft:
         """Store children where their parent is."""
         return await self._router.one(children.lease.task, lambda store: store.children.start(children))
 

@@ -11,7 +11,7 @@ from drumline.core.lease import Lease
 from drumline.core.state import State
 from drumline.core.task import NewTask, decode_options
 from drumline.ports.changed import Changed
-from drumline.ports.children import NOTED_AT_ONCE, LinkPage, NotesDone, StartedChildren
+from drumline.ports.children import NOTED_AT_ONCE, LinkPage, NotesDone, SlotLeft, StartedChildren
 from drumline.ports.hint import Hint
 from drumline.stores.driver import Database, Lanes, Line, Part, Transaction
 from drumline.stores.parts.child_waits import page_of
@@ -54,7 +54,7 @@ class Children(Part):
         ((lane, options),) = rows
         return ParentTask((await self._lanes.lanes([lane]))[lane], decode_options(options))
 
-    async def start(self, children: NewChildren) -> StartedChildren | Fenced | Moved:
+    async def start(self, children: NewChildren) -> StartedChildren | Fenced | Moved | SlotLeft:
         """Store children of the task of a current lease, with the links to them, in one transaction."""
 
         async def store(transaction: Transaction) -> StartedChildren | Fenced:

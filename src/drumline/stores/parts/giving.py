@@ -24,4 +24,4 @@ async def give_in(transaction: Transaction, key: SignalKey, *, also_here: bool =
     signals = await transaction.fetch("free_signals", tenant=tenant, name=name, key=text, limit=len(watches))
     for (seq,), (task, version, is_here) in zip(signals, watches, strict=False):
         if also_here or not is_here:
-            await transaction.fetch("give_signal", seq=seq, task=task, watch=version)
+            await transaction.fetch("give_signal", seq=seq, key=text, task=task, watch=version)

@@ -184,8 +184,8 @@ class SignalExchange(Part):
         named = {"tenant": tenant, "name": name, "key": key}
         await transaction.fetch("drop_signal_watch", **named, task=given.task, version=given.watch)
         if is_taken:
-            await transaction.fetch("given_was_taken", seq=given.number, no=given.no, at=now)
-        elif await transaction.fetch("given_was_refused", seq=given.number, no=given.no):
+            await transaction.fetch("given_was_taken", seq=given.number, key=key, no=given.no, at=now)
+        elif await transaction.fetch("given_was_refused", seq=given.number, key=key, no=given.no):
             tasks = sorted(str(task) for (task,) in await transaction.fetch("waiting_by_key", **named))
             if tasks:
                 await transaction.fetch("lock_tasks", ids=tasks)

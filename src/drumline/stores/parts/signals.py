@@ -115,18 +115,17 @@ class SignalKeeping(RecordWriting):
 
     async def _take_signal(self, transaction: Transaction, task: TaskId, wait: Wait, held: LockedTask) -> Raw | None:
         """Take the first signal that a wait may take; None if there is none."""
-        lanes = await self._lanes.lanes([held.lane], transaction)
+        tenant = (await self._lanes.lanes([held.lane], transaction))[held.lane].tenant
         rows = await transaction.fetch(
-            "next_signal",
-            task=task,
-            tenant=lanes[held.lane].tenant,
-            name=wait.name,
-            correlation=wait.correlation,
+            "next_signal", task=task, tenant=tenant, name=wait.name, correlation=wait.correlation
         )
         if not rows:
             return None
-        ((seq, payload),) = rows
-        await transaction.fetch("take_signal", seq=seq, task=task, at=held.now)
+        ((seq, key, id_, payload),) = rows
+        if key:
+            await transaction.fetch("take_signal_by_key", seq=seq, key=key, task=task, at=held.now)
+        else:
+            await transaction.fetch("take_signal", task=task, id=id_, at=held.now)
         return Raw(payload)
 
     async def _lock_correlations(self, transaction: Transaction, request: WaitRequest) -> None:

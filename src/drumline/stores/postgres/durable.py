@@ -10,13 +10,11 @@ from msgspec import Raw
 
 from drumline.core.clock import NEVER
 from drumline.core.durable import NewRecord, NewSignal, Record, RecordKind, RecordStatus
-from drumline.core.errors import Fenced
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.ports.durable import DEFAULT_RECORD_LIMITS, Recorded, RecordLimits, SignalAnswer
 from drumline.stores.driver import Line, Transaction
 from drumline.stores.parts.durable import DurableTasks
-from drumline.stores.parts.records import NOT_CURRENT, LockedTask, record_of, too_much
 from drumline.stores.postgres.failures import SlotClosed
 from drumline.stores.postgres.submitting import MOVED
 
@@ -82,24 +80,17 @@ class PostgresDurableTasks(DurableTasks):
         return written
 
     async def _explained(self, records: Sequence[NewRecord], limits: RecordLimits) -> dict[Name, Recorded]:
-        """Return why records were not written: another was there first, there is no room, or the lease is over."""
+        """Return why records were not written: another was there first, there is no room, or the lease is over.
 
-        async def look(transaction: Transaction) -> dict[Name, Recorded]:
-            return {_name(new): await self._explain(transaction, new, limits) for new in records}
+        Each is tried by itself: the records of a task that are too much together may be written one by one, up to the
+        first that there is no room for, and a failed try that is there already is no answer to the next one.
+        """
+        in_order = sorted(records, key=lambda new: new.lease.task)  # the order in which all lock live rows
 
-        return await self._database.transact(Line.SETTLE, look, repeat=True)
+        async def write(transaction: Transaction) -> dict[Name, Recorded]:
+            return {_name(new): await self._record_one(transaction, new, limits) for new in in_order}
 
-    async def _explain(self, transaction: Transaction, new: NewRecord, limits: RecordLimits) -> Recorded:
-        held: LockedTask | None = await self._locked(transaction, new.lease)
-        if held is None:
-            return Fenced(NOT_CURRENT)
-        rows = await transaction.fetch("find_records", id=new.lease.task, names=[new.name], keys=[new.key])
-        if rows:
-            return record_of(rows[0])
-        error = too_much(limits, held, is_new=True, size=len(new.value))
-        return error or await self._record_one(
-            transaction, new, limits
-        )  # several at once were too much, it alone is not
+        return await self._database.transact(Line.SETTLE, write, repeat=True)
 
 
 def _name(new: NewRecord) -> Name:

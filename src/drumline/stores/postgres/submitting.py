@@ -10,7 +10,7 @@ from drumline.core.clock import Instant
 from drumline.core.errors import KeyReused, Moved
 from drumline.core.ids import SessionId, TaskId, made_at
 from drumline.core.lease import Lease
-from drumline.core.slots import slot_of
+from drumline.core.slots import STAYS, slot_of
 from drumline.core.state import Act
 from drumline.core.task import ClaimedTask, NewTask, SubmitAnswer, Submitted, decode_options
 from drumline.ports.store import StoredLeased
@@ -259,11 +259,14 @@ class Submitting(PostgresPart):
 
 
 def fence_of(tasks: Sequence[NewTask]) -> dict[str, Any]:
-    """Return what the fence is asked: each slot with the version it was routed by, and the time of its oldest id."""
+    """Return what the fence is asked: each slot with the version it was routed by, and the time of its oldest id.
+
+    It is not asked for what stays beside a task of its slot.
+    """
     oldest: dict[tuple[str, int], str] = {}
     for task in tasks:
         route = (task.id[20:23], task.slot_version)
-        if oldest.get(route, "~") > task.id:
+        if task.slot_version != STAYS and oldest.get(route, "~") > task.id:
             oldest[route] = task.id
     return {
         "slots": [int(slot, 16) for slot, _ in oldest],

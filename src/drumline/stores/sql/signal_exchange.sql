@@ -61,24 +61,24 @@ ORDER BY s.at, s.seq
 LIMIT :limit::int4
 
 -- name: give_signal
--- exchange, signal: give a signal to a task. Its key is locked.
+-- exchange, signal: give a signal to a task. Its key, which a signal to a task has not, is locked.
 UPDATE drumline.signal AS s
 SET given_to = :task::uuid, given_no = coalesce(s.given_no, 0) + 1, given_watch = :watch::int8
-WHERE s.seq = :seq::int8 AND s.taken_at IS NULL AND s.given_to IS NULL
+WHERE s.seq = :seq::int8 AND s.key = :key::text AND s.taken_at IS NULL AND s.given_to IS NULL
 
 -- name: left_signals
 -- exchange: keys of signals that a task of this database could have taken and has not, though others are registered.
 SELECT DISTINCT s.tenant, s.name, s.key
 FROM drumline.signal AS s
 INNER JOIN drumline.signal_watch AS watch ON s.tenant = watch.tenant AND s.name = watch.name AND s.key = watch.key
-WHERE s.task_id IS NULL AND s.taken_at IS NULL AND s.given_to IS NULL AND s.at < :before::int8
+WHERE s.key <> '' AND s.task_id IS NULL AND s.taken_at IS NULL AND s.given_to IS NULL AND s.at < :before::int8
 LIMIT :limit::int4
 
 -- name: given_signals
 -- exchange: signals that are given to tasks which have to be told of it, above a number.
 SELECT s.seq, s.given_no, s.given_watch, s.given_to, s.tenant, s.name, s.key, s.id, s.payload
 FROM drumline.signal AS s
-WHERE s.given_to IS NOT NULL AND s.taken_at IS NULL AND s.seq > :after::int8
+WHERE s.given_to IS NOT NULL AND s.taken_at IS NULL AND s.key <> '' AND s.seq > :after::int8
 ORDER BY s.seq
 LIMIT :limit::int4
 
@@ -86,13 +86,17 @@ LIMIT :limit::int4
 -- exchange: the task has taken the signal that it was given. The key is locked.
 UPDATE drumline.signal AS s
 SET taken_at = :at::int8, taken_by = s.given_to
-WHERE s.seq = :seq::int8 AND s.given_no = :no::int4 AND s.given_to IS NOT NULL AND s.taken_at IS NULL
+WHERE
+    s.seq = :seq::int8 AND s.key = :key::text AND s.given_no = :no::int4
+    AND s.given_to IS NOT NULL AND s.taken_at IS NULL
 
 -- name: given_was_refused
 -- exchange: the task has refused the signal that it was given: others may have it. The key is locked.
 UPDATE drumline.signal AS s
 SET given_to = NULL
-WHERE s.seq = :seq::int8 AND s.given_no = :no::int4 AND s.given_to IS NOT NULL AND s.taken_at IS NULL
+WHERE
+    s.seq = :seq::int8 AND s.key = :key::text AND s.given_no = :no::int4
+    AND s.given_to IS NOT NULL AND s.taken_at IS NULL
 RETURNING s.seq
 
 -- name: drop_signal_watch

@@ -31,13 +31,14 @@ WHERE s.task_id IS NULL AND s.tenant = :tenant::text AND s.name = :name::text AN
 
 -- name: count_untaken
 -- signal: how many signals nobody has taken: of a task, or of a key.
-SELECT count(*) AS count FROM drumline.signal AS s
-WHERE
-    s.taken_at IS NULL
-    AND (
-        s.task_id = :task::uuid
-        OR (:task IS NULL AND s.task_id IS NULL AND s.tenant = :tenant::text AND s.name = :name::text AND s.key = :key::text)
-    )
+SELECT
+    (SELECT count(*) FROM drumline.signal AS s WHERE s.task_id = :task::uuid AND s.taken_at IS NULL)
+    + (
+        SELECT count(*) FROM drumline.signal AS s
+        WHERE
+            :task IS NULL AND s.task_id IS NULL AND s.tenant = :tenant::text AND s.name = :name::text AND s.key = :key::text
+            AND s.taken_at IS NULL
+    ) AS count
 
 -- name: insert_signal
 -- signal: keep a signal.
@@ -84,29 +85,39 @@ WHERE
 RETURNING id, lane, due_at, epoch
 
 -- name: next_signal
--- wait: the first signal that a wait may take: to the task itself, or by its correlation.
-SELECT s.seq, s.payload
-FROM drumline.signal AS s
-WHERE
-    s.taken_at IS NULL
-    AND s.given_to IS NULL
-    AND s.name = :name::text
-    AND (
-        s.task_id = :task::uuid
-        OR (s.task_id IS NULL AND s.tenant = :tenant::text AND s.key = :correlation::text)
-    )
-ORDER BY s.at, s.seq
+-- wait: the first signal that a wait may take: to the task itself, or by its correlation. Only the latter are given to others.
+SELECT first.seq, first.key, first.id, first.payload
+FROM (
+    SELECT own.* FROM (
+        SELECT s.seq, s.at, s.key, s.id, s.payload FROM drumline.signal AS s
+        WHERE s.task_id = :task::uuid AND s.name = :name::text AND s.taken_at IS NULL
+        ORDER BY s.at, s.seq
+        LIMIT 1
+    ) AS own
+    UNION ALL
+    SELECT shared.* FROM (
+        SELECT s.seq, s.at, s.key, s.id, s.payload FROM drumline.signal AS s
+        WHERE
+            s.task_id IS NULL AND s.tenant = :tenant::text AND s.name = :name AND s.key = :correlation::text
+            AND s.taken_at IS NULL AND s.given_to IS NULL
+        ORDER BY s.at, s.seq
+        LIMIT 1
+    ) AS shared
+) AS first
+ORDER BY first.at, first.seq
 LIMIT 1
 
 -- name: take_signal
--- wait: a wait has taken a signal, which stays: it is known when it is sent again.
-UPDATE drumline.signal AS s SET taken_at = :at::int8, taken_by = :task::uuid
-WHERE s.seq = :seq::int8 AND s.taken_at IS NULL AND (s.task_id = :task OR s.task_id IS NULL)
+-- wait: a wait has taken a signal to its task, which stays: it is known when it is sent again. By its id: the
+-- numbers of tasks that an earlier release moved here may be those of other signals, too.
+UPDATE drumline.signal AS s SET taken_at = :at::int8, taken_by = s.task_id
+WHERE s.task_id = :task::uuid AND s.id = :id::text AND s.taken_at IS NULL
 
--- name: take_signal (sqlite)
-UPDATE signal SET taken_at = :at, taken_by = :task
-WHERE seq = :seq AND taken_at IS NULL AND (task_id = :task OR task_id IS NULL)
+-- name: take_signal_by_key
+-- wait: a wait has taken a signal by its correlation. The key, which a signal to a task has not, is locked.
+UPDATE drumline.signal AS s SET taken_at = :at::int8, taken_by = :task::uuid
+WHERE s.seq = :seq::int8 AND s.key = :key::text AND s.taken_at IS NULL AND s.given_to IS NULL
 
 -- name: prune_signals
 -- prune: forget signals by correlation that came before a time, taken or not.
-DELETE FROM drumline.signal AS s WHERE s.task_id IS NULL AND s.at < :before::int8
+DELETE FROM drumline.signal AS s WHERE s.key <> '' AND s.task_id IS NULL AND s.at < :before::int8

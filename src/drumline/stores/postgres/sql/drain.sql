@@ -567,8 +567,18 @@ round_records AS (
 ),
 
 signals AS (
+    -- numbered here, in their order: others have the numbers that they had elsewhere
     INSERT INTO drumline.signal
-    SELECT r.* FROM jsonb_populate_recordset(NULL::drumline.signal, :rows -> 'signal') AS r
+    SELECT r.*
+    FROM
+        (
+            SELECT given.row FROM jsonb_array_elements(:rows -> 'signal') AS given (row)
+            ORDER BY (given.row ->> 'seq')::int8
+            OFFSET 0
+        ) AS g
+    CROSS JOIN LATERAL jsonb_populate_record(
+        NULL::drumline.signal, g.row || jsonb_build_object('seq', nextval('drumline.signal_seq_seq'))
+    ) AS r
 ),
 
 forks AS (

@@ -35,6 +35,17 @@ WHERE NOT EXISTS (SELECT FROM drumline.task WHERE task.id = i.task_id)
 -- schedules, signal: raises DL001 unless these slots are open here, each by a version, and not after the time of an id.
 SELECT drumline.fence(:slots::int4 [], :versions::int4 [], :oldest::int8 [])
 
+-- name: closed_since
+-- children: since when this database took new work of a slot, if it takes no more. What is closed stays so.
+SELECT newest.since
+FROM (
+    SELECT s.since, s.closed_at FROM drumline.slot_entry AS s
+    WHERE s.slot = :slot::int4
+    ORDER BY s.version DESC
+    LIMIT 1
+) AS newest
+WHERE newest.closed_at IS NOT NULL
+
 -- name: lock_slots
 -- shards: wait for submissions that have passed the fence, and let no other pass until this transaction ends.
 SELECT pg_advisory_xact_lock(7237976664086179700)
