@@ -165,7 +165,7 @@ def history(
     return client.pages("/alert-incidents", limit=limit, alert=alert)
 
 
-@server_command(app, describe=_describe, fields=True, page=lambda alert: f"alerts/{alert['id']}")
+@server_command(app, describe=_describe, fields=True, page=lambda alert: f"/alerts/{alert['id']}")
 def get(client: "ApiClient", id: Id) -> Any:
     """Show an alert, and when it last fired."""
     return client.get(f"/alerts/{id_of(client, 'alerts', id)}")

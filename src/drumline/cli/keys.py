@@ -37,7 +37,9 @@ COLUMNS = (
     Column("USES", "uses", rank=1),
 )
 
-Id = Annotated[str, Argument(help="The key's id.", metavar="ID", show_default=False, complete=completing.keys)]
+Id = Annotated[
+    str, Argument(help="The key's id.", metavar="ID", show_default=False, complete=completing.keys, ids_of="keys")
+]
 User = Annotated[
     str,
     Argument(

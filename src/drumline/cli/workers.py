@@ -88,7 +88,7 @@ def _describe(_client: "ApiClient", worker: dict[str, Any]) -> None:
     print_line("runs", ", ".join(worker["types"]))
 
 
-@server_command(app, describe=_describe)
+@server_command(app, describe=_describe, page=lambda worker: f"/workers/{segment(worker['id'])}")
 def get(client: "ApiClient", id: WorkerId) -> Any:
     """Show a worker: its tasks, memory, processor time, heartbeat and version."""
     return client.get(f"/workers/{segment(id)}")
