@@ -165,7 +165,7 @@ def finish(bulk: dict[str, Any], *, as_json: bool, as_jsonl: bool = False) -> No
     elif not as_jsonl:
         click.echo(summary(bulk))
         if bulk["failed"] or bulk["skipped"]:
-            say(f"Why some were passed over: drumline bulk get {bulk['id']}")
+            say(f"Why some were skipped or failed: drumline bulk get {bulk['id']}")
     if bulk["state"] == "running":
         say("The time is up; the operation goes on.")
         raise click.exceptions.Exit(ExitCode.TIMED_OUT)

@@ -172,7 +172,7 @@ def get_subscription(client: "ApiClient", id: Name) -> Any:
 @server_command(subscriptions, show=_print_created, reason=True)
 def create(
     client: "ApiClient",
-    name: Annotated[str, Argument(help="What people call it.", metavar="NAME", show_default=False)],
+    name: Annotated[str, Argument(help="Its name.", metavar="NAME", show_default=False)],
     given: Subscribed,
     secret: Annotated[
         str | None, Option("--secret", help="A secret of your own for a webhook.", metavar="WHSEC")

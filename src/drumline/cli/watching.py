@@ -281,4 +281,4 @@ def _print_end(task: dict[str, Any]) -> None:
         say(f"{task['error']['kind']}: {task['error']['message']}")
         say(f"More: drumline tasks get {task['id']}")
     elif task["status"] not in ENDED:
-        say("The time is up; the task lives on.")
+        say("The time is up; the task continues.")

@@ -60,7 +60,7 @@ def _print_states(workers: list[dict[str, Any]]) -> None:
         click.echo(f"{worker['id']}  {_state(worker)}")
 
 
-@list_command(app, "list", COLUMNS, empty="No worker is there: drumline worker APP")
+@list_command(app, "list", COLUMNS, empty="No workers. Start one: drumline worker APP")
 def list_workers(
     client: "ApiClient",
     closed: Annotated[bool, Option("--closed", help="Workers that left lately, too.")] = False,
