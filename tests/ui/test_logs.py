@@ -50,9 +50,9 @@ async def test_a_log_that_grows_stays_where_it_is_read(visitor: Visit, busy: Bus
         await page.mouse.wheel(0, -2_000)
         await expect(follow).to_have_attribute("aria-pressed", "false")
         before = await log.evaluate("box => box.scrollTop")
-        count = await page.locator("[role=status]").filter(has_text="growing").inner_text()
-        await expect(page.locator("[role=status]").filter(has_text="growing")).not_to_have_text(count)
-        await expect(page.locator("[role=status]").filter(has_text=re.compile(r"\d+ lines, growing"))).to_be_visible()
+        count = await page.locator("[role=status]").filter(has_text=", live").inner_text()
+        await expect(page.locator("[role=status]").filter(has_text=", live")).not_to_have_text(count)
+        await expect(page.locator("[role=status]").filter(has_text=re.compile(r"\d+ lines, live"))).to_be_visible()
 
         assert await log.evaluate("box => box.scrollTop") == before
         await follow.click()
