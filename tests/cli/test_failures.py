@@ -152,5 +152,39 @@ def test_some_of_a_group_are_retried_first(online: Drumline, server: Server, tag
     eventually(lambda: sorted(len(server.attempts(task)) for task in before) == [1, 2, 2], 20)
 
 
+def test_a_failure_is_named_by_a_part_of_its_id(online: Drumline, server: Server, tag: str) -> None:
+    one, *_ = ids(server, tag)
+
+    assert online("failures", "show", one[-8:], "--json").json["task"]["id"] == one
+    assert online("failures", "show", one[-12:], "--json").json["task"]["id"] == one
+    assert online("failures", "retry", one[-8:]).out.startswith(one)
+    assert online("failures", "discard", "ffffffff", "--yes").code == 3
+    assert "has the fingerprint 0123456789ab" in online("failures", "show", "0123456789ab").err
+
+
+def test_failures_are_chosen_by_terms_and_by_the_text_of_their_errors(
+    online: Drumline, server: Server, tag: str
+) -> None:
+    one, *others = ids(server, tag)
+
+    counted = online("failures", "retry", "--tag", tag, "--error", "never", "--dry-run", "--json").json
+    done = online("failures", "discard", "--tag", tag, "--filter", f"-id:{one}", "--yes", "--json").json
+    missing = online("failures", "retry", "--tag", tag, "--error", "no such text", "--yes")
+
+    assert counted["total"] == 3
+    assert done["done"] == len(others)
+    assert ids(server, tag) == [one]
+    assert (missing.code, "no failures match" in missing.err) == (3, True)
+
+
+def test_groups_are_chosen_by_terms_and_times_and_sorted(online: Drumline, tag: str) -> None:
+    groups = ("failures", "groups", "--name", "work.refuse", "--json")
+
+    assert len(online(*groups, "--filter", "error:never count>2", "--since", "1h", "--sort", "-count").json) == 1
+    assert online(*groups, "--error", f"not {tag}").json == []
+    assert online(*groups, "--until", "2020-01-01").json == []
+    assert online(*groups, "--sort", "nothing").code == 2
+
+
 def test_no_group_of_that_fingerprint_is_an_error(online: Drumline) -> None:
     assert online("failures", "resolve", "0123456789ab").code == 3

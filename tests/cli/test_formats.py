@@ -5,6 +5,7 @@ import yaml
 
 from scripts import programs
 from tests.cli.conftest import Drumline
+from tests.cli.test_examples import leaves
 
 NAME = "nothing.runs.formats"
 
@@ -28,6 +29,30 @@ def test_yaml_has_what_json_has(online: Drumline, task: str) -> None:
 
 def test_json_lines_of_an_object_are_one_line(online: Drumline, task: str) -> None:
     assert online("tasks", "get", task, "-o", "jsonl").out.count("\n") == 1
+
+
+def test_commands_that_print_by_themselves_take_a_format_too(online: Drumline, task: str) -> None:
+    online("tasks", "cancel", task, "--yes")
+    rule = ("schedules", "preview", "@daily", "--count", "2")
+
+    watched = yaml.safe_load(online("watch", task, "-o", "yaml").out)
+    dry = yaml.safe_load(online("submit", NAME, "--dry-run", "-o", "yaml").out)
+
+    assert watched["status"] == "CANCELLED"
+    assert dry == {"name": NAME, "payload": {}}
+    assert online("submit", NAME, "-o", "name").out.count("-") == 4
+    assert online("watch", task, "-o", "jsonl").out.count("\n") == 1
+    assert len(yaml.safe_load(online(*rule, "-o", "yaml").out)["items"]) == 2
+    assert yaml.safe_load(online("context", "list", "-o", "yaml").out) == []
+    assert yaml.safe_load(online("config", "show", "--all", "-o", "yaml").out)[0]["key"]
+    assert online("config", "show", "--all", "-o", "jsonl").out.startswith('{"key":')
+    assert online("tasks", "list", "--name", NAME, "--limit", "1", "--json").out.startswith("[")
+
+
+def test_every_command_with_json_has_the_other_formats() -> None:
+    flags = {path: {flag for each in one.params for flag in each.opts} for path, one in leaves()}
+
+    assert [path for path, has in flags.items() if "--json" in has and not {"--output", "--jq"} <= has] == []
 
 
 def test_an_unknown_format_is_answered_with_those_there_are(online: Drumline, task: str) -> None:

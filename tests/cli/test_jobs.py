@@ -262,7 +262,7 @@ def test_watch_gives_up_and_the_job_lives_on(online: Drumline, submitted: Any, t
     ran = online("jobs", "watch", job, "--timeout", "0.2")
 
     assert ran.code == ExitCode.TIMED_OUT
-    assert "the job lives on: 0/1 tasks" in ran.err
+    assert "the job continues: 0/1 tasks" in ran.err
 
 
 def test_cancel_asks_first_and_ends_what_waits(online: Drumline, submitted: Any, tmp_path: Path) -> None:

@@ -37,10 +37,20 @@ def test_attempts_are_marked_and_lines_have_times(online: Drumline, server: Serv
     assert sum(time_of(line) is not None and line.endswith("Z out") for line in stamped_log) == 2
     assert second.count("-- attempt") == 1
     assert [line.startswith("-- attempt") for line in later] == [True, True]
-    assert online("logs", task, "--timestamps", "--follow").code == 2
     last = online("logs", task, "--timestamps", "--tail", "1").out.splitlines()
     assert [line.split(":")[0] for line in last[:1]] == ["-- attempt 2"]
     assert len(last) == 2
+
+
+def test_a_followed_log_has_times_and_begins_at_a_time(online: Drumline, server: Server) -> None:
+    task = server.submit("shell", payload={"shell": "echo one; echo two"})
+
+    followed = online("logs", task, "--follow", "--timestamps").out.splitlines()
+    later = online("logs", task, "--follow", "--since", "2099-01-01")
+
+    assert [(time_of(line) is None, line.split()[-1]) for line in followed] == [(False, "one"), (False, "two")]
+    assert (later.code, later.out) == (0, "")
+    assert online("logs", task, "--timestamps", "--json").code == 2
 
 
 def test_a_log_that_is_empty_is_said_to_be(online: Drumline, server: Server) -> None:
@@ -63,3 +73,13 @@ def test_the_logs_of_a_job_name_its_tasks(online: Drumline, server: Server) -> N
     assert online("jobs", "logs", job).out == "[first] one\n[second] two\n"
     assert online("jobs", "logs", job, "--failed").out == "[second] two\n"
     assert online("jobs", "logs", job, "--key", "first", "--timestamps").out.endswith("Z one\n")
+
+
+def test_the_logs_of_a_job_are_cut_to_their_ends_and_to_a_time(online: Drumline, server: Server) -> None:
+    shell = {"name": "shell", "payload": {"shell": "echo begin; echo end"}}
+    job = server.ask("POST", "/api/v1/jobs", {"name": "long", "tasks": {"a": shell, "b": shell}})[1]["id"]
+    online("jobs", "watch", job)
+
+    assert sorted(online("jobs", "logs", job, "--tail", "1").out.splitlines()) == ["[a] end", "[b] end"]
+    assert len(online("jobs", "logs", job, "--since", "1d").out.splitlines()) == 4
+    assert online("jobs", "logs", job, "--since", "2099-01-01").out == ""

@@ -22,7 +22,7 @@ def test_a_subscription_is_made_shown_and_forgotten(online: Drumline, name: str)
 
     (listed,) = [each for each in online("subscriptions", "list", "--json").json if each["name"] == name]
     by_name = online("subscriptions", "get", name, "--json").json
-    by_id = online("subscriptions", "get", made["id"], "--json").json
+    by_id = online("subscriptions", "get", made["id"][-12:], "--json").json
     gone = online("subscriptions", "rm", name, "--yes")
 
     assert listed == by_name == by_id == {key: value for key, value in made.items() if key != "secret"}
@@ -74,7 +74,7 @@ def test_a_test_says_why_it_did_not_arrive_and_the_delivery_is_kept(online: Drum
     tried = online("subscriptions", "test", name)
     (listed,) = online("deliveries", "list", "--subscription", made["id"], "--state", "failed", "--json").json
     shown = online("deliveries", "get", listed["id"], "--json").json
-    resent = online("deliveries", "resend", listed["id"])
+    resent = online("deliveries", "resend", listed["id"][-12:])
 
     assert tried.code == ExitCode.FAILED
     assert "127.0.0.1 is a loopback address; an operator can allow it with notify.allow" in tried.out

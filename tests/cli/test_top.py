@@ -75,6 +75,13 @@ def test_what_workers_use_is_added_up_of_those_that_tell_it() -> None:
     assert _sum_known(workers[1:2], "memory") is None
 
 
+def test_the_page_of_a_row_has_its_name_as_one_segment() -> None:
+    screen = Screen({**FOUND, "queues": [{**QUEUE, "name": "mail/eu 100%?", "queued": 1, "processing": 0}]})
+
+    assert screen.row is not None
+    assert screen.row.page == "/queues/mail%2Feu%20100%25%3F"
+
+
 def test_a_queue_is_paused_or_resumed() -> None:
     screen = Screen(FOUND)
 

@@ -56,7 +56,7 @@ async def test_a_job_is_submitted_by_a_form_that_says_what_is_wrong_at_its_field
     await sheet.get_by_role("button", name="Submit", exact=True).click()
 
     await expect(page.locator("h1")).to_contain_text("report")
-    await expect(page.get_by_role("region", name="What it waits for")).to_be_visible()
+    await expect(page.get_by_role("region", name="Waiting for")).to_be_visible()
 
 
 async def test_a_job_is_submitted_as_json(visitor: Visit, named: Server) -> None:

@@ -65,7 +65,7 @@ async def test_a_task_is_approved_by_a_form_and_the_audit_log_says_by_whom_and_w
     await someone.open(f"/tasks/{task}")
     await page.locator("h1").get_by_text("Waiting").wait_for()
     steps = page.get_by_role("region", name="Steps")
-    await steps.get_by_text("waits for a signal since").wait_for()
+    await steps.get_by_text("waiting for a signal since").wait_for()
     assert [await each.inner_text() for each in await steps.locator("strong").all()] == [
         "draft", "let it rest", "approved",
     ]  # fmt: skip
@@ -91,7 +91,7 @@ async def test_whoever_may_not_signal_sees_what_is_waited_for_and_no_button(visi
     await someone.open(f"/tasks/{task}")
 
     steps = someone.page.get_by_role("region", name="Steps")
-    await steps.get_by_text("waits for a signal since").wait_for()
+    await steps.get_by_text("waiting for a signal since").wait_for()
 
     assert await steps.get_by_role("button", name="Answer").count() == 0
 
@@ -102,11 +102,11 @@ async def test_rounds_that_are_over_are_shown_with_what_they_were_given(visitor:
     someone = await visitor(press)
     await someone.open(f"/tasks/{task}")
     steps = someone.page.get_by_role("region", name="Steps")
-    await steps.get_by_text("waits for a signal since").wait_for()
+    await steps.get_by_text("waiting for a signal since").wait_for()
 
     await someone.focus(steps.locator("summary").first)
     await someone.press("Enter")
 
     await steps.get_by_text("write part 1").wait_for()
     assert await steps.locator("summary strong").all_inner_texts() == ["Round 1", "Round 2"]
-    assert "1 record, ended" in await steps.locator("summary").first.inner_text()
+    assert "1 step, ended" in await steps.locator("summary").first.inner_text()

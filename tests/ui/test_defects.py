@@ -40,7 +40,7 @@ async def test_the_root_cause_is_on_top_and_three_causes_are_three_groups(
         first = chain.filter(has_text="Root cause").first
         await expect(first).to_contain_text("Declined: the card was declined")
         await expect(first).to_contain_text("causes_app.py")
-        await expect(chain.filter(has_text="Which caused").first).to_contain_text("PaymentFailed")
+        await expect(chain.filter(has_text="Caused").first).to_contain_text("PaymentFailed")
 
 
 async def test_the_calendar_counts_every_run_of_a_frequent_schedule(visitor: Visit, busy: Busy) -> None:

@@ -29,7 +29,7 @@ async def test_a_queue_shows_what_waits_and_its_limits(visitor: Visit, busy: Bus
     await page.get_by_text("Paused: a test").wait_for()
     await page.get_by_role("cell", name="few-here").or_(page.get_by_role("rowheader", name="few-here")).wait_for()
     await page.locator("dl").get_by_role("link", name="3", exact=True).wait_for()
-    await page.get_by_text("not at this rate").wait_for()
+    await page.get_by_text("never, at this rate").wait_for()
     busy.server.ask("POST", "/api/v1/bulk", {"act": "cancel", "ids": tasks})
     busy.server.ask("POST", "/api/v1/queues/detail/resume")
     busy.server.ask("DELETE", "/api/v1/limits/few-here")
@@ -120,10 +120,10 @@ async def test_a_drain_is_undone_where_the_worker_is_shown(visitor: Visit, busy:
             return worker in {each["id"] for each in workers if each["should_drain"]}
 
         await shown.get_by_role("button", name="Drain", exact=True).click()
-        await shown.get_by_role("button", name="Undo drain").wait_for()
+        await shown.get_by_role("button", name="Cancel drain").wait_for()
         assert should_drain()
 
-        await shown.get_by_role("button", name="Undo drain").click()
+        await shown.get_by_role("button", name="Cancel drain").click()
         await someone.page.get_by_text("takes tasks again").wait_for()
         await shown.get_by_role("button", name="Drain", exact=True).wait_for()
         assert not should_drain()

@@ -106,16 +106,16 @@ FORMS = {
     "failures": Form("/failures", by("Retry all"), "Retry "),
     "schedule": Form("/schedules", by("New schedule"), "Create", {"Name": "a form", "Task": "shell"}),
     "pause": Form("/queues", in_row("media", "Pause"), "Pause"),
-    "limit": Form("/queues", by("New limit"), "Set", {"Name": "a form", "Queue": "etl", "Max concurrent": "3"}),
+    "limit": Form("/queues", by("New limit"), "Save", {"Name": "a form", "Queue": "etl", "Max concurrent": "3"}),
     "no limit": Form("/queues", in_row("in-a-form", "Delete"), "Delete"),
     "key": Form("/keys", by("New key"), "Create key", {"Name": "a form"}),
     "subscription": Form(
         "/notifications", by("New subscription"), "Subscribe", {"Name": "a form", "URL": "https://example.com/a"}
     ),
     "no subscription": Form("/notifications", by("Delete"), "Delete"),
-    "secret": Form("/secrets", by("New secret"), "Set", {"Name": "a-form", "Value": "s"}),
+    "secret": Form("/secrets", by("New secret"), "Save", {"Name": "a-form", "Value": "s"}),
     "no secret": Form("/secrets", in_row("in-a-form", "Delete"), "Delete"),
-    "configuration": Form("/settings", by("Change"), "Set", {"Setting": "worker.concurrency", "Value": "4"}),
+    "configuration": Form("/settings", by("Change"), "Save", {"Setting": "worker.concurrency", "Value": "4"}),
 }
 
 

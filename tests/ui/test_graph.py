@@ -75,7 +75,7 @@ async def test_a_thousand_tasks_are_grouped_found_and_seen_from_afar(visitor: Vi
     await someone.open(f"/jobs/{job}")
     await page.locator(DRAWN).wait_for()
 
-    group = page.get_by_role("button", name="Group equal tasks")
+    group = page.get_by_role("button", name="Group similar tasks")
     await expect(group).to_have_attribute("aria-pressed", "true")
     await page.get_by_role("button", name="nobody-has-this-3").first.wait_for()
     await group.click()

@@ -12,8 +12,8 @@ pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.services, p
 
 NOWHERE = "01890a5d-ac96-774b-bcce-b302099a8057"
 ACTS = re.compile(
-    r"^(Submit|Run|Retry.*|Cancel.*|Run now|Pause|Resume|Drain|Undo drain|Discard|New .*|Edit|Backfill|Delete|Change"
-    r"|Abort|Send a test|Send again|Disable|Enable|Rotate|Revoke|Replace|Set)$"
+    r"^(Submit|Run|Retry.*|Cancel.*|Run now|Pause|Resume|Drain|Cancel drain|Discard|New .*|Edit|Backfill|Delete|Change"
+    r"|Abort|Send a test|Send again|Disable|Enable|Rotate|Revoke|Replace|Save)$"
 )
 HIDDEN = {"Audit", "Keys", "Secrets"}
 

@@ -30,9 +30,7 @@ async def test_a_long_log_is_counted_found_and_scrolled_as_a_whole(visitor: Visi
     await log.get_by_text("No matches").wait_for()
 
     await page.get_by_label("Find in the log").fill("")
-    await expect(
-        log.get_by_text("11917", exact=True).last
-    ).to_be_in_viewport()  # a log that is followed goes to its end
+    await expect(log.get_by_text("11917", exact=True).last).to_be_in_viewport()  # it is followed to its end
     await log.evaluate("box => { box.scrollTop = 0 }")
     await expect(log.get_by_text("needle in the first line")).to_be_in_viewport()
 
@@ -52,9 +50,9 @@ async def test_a_log_that_grows_stays_where_it_is_read(visitor: Visit, busy: Bus
         await page.mouse.wheel(0, -2_000)
         await expect(follow).to_have_attribute("aria-pressed", "false")
         before = await log.evaluate("box => box.scrollTop")
-        count = await page.locator("[role=status]").filter(has_text="growing").inner_text()
-        await expect(page.locator("[role=status]").filter(has_text="growing")).not_to_have_text(count)
-        await expect(page.locator("[role=status]").filter(has_text=re.compile(r"\d+ lines, growing"))).to_be_visible()
+        count = await page.locator("[role=status]").filter(has_text=", live").inner_text()
+        await expect(page.locator("[role=status]").filter(has_text=", live")).not_to_have_text(count)
+        await expect(page.locator("[role=status]").filter(has_text=re.compile(r"\d+ lines, live"))).to_be_visible()
 
         assert await log.evaluate("box => box.scrollTop") == before
         await follow.click()

@@ -32,7 +32,7 @@ async def through_a_proxy(visitor: Visit, busy: Busy) -> AsyncIterator[tuple[Vis
     await proxy.start()
     try:
         someone = await visitor(busy.server, at=f"http://127.0.0.1:{proxy.port}")
-        someone.expected = ["ERR_", "Failed to load", "Failed to fetch", "could not be loaded"]
+        someone.expected = ["ERR_", "Failed to load", "Failed to fetch", "could not load this page"]
         yield someone, proxy
         await someone.page.context.close()
     finally:
@@ -69,7 +69,7 @@ async def test_every_page_keeps_what_it_shows_when_it_cannot_be_read_again(visit
             await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))")
 
             told = page.get_by_label("Out of date")
-            await expect(told).to_have_text(re.compile(r"cannot be reached. What you see was read at .* ago"))
+            await expect(told).to_have_text(re.compile(r"cannot be reached. Last updated at .* ago"))
             after = await shown(page)
             assert await page.locator("main").get_by_text("cannot be reached").count() == 0, place
             assert len(after) > 0.8 * len(before), (place, before, after)
@@ -90,7 +90,9 @@ async def test_the_indicator_never_calls_a_dead_server_polled(visitor: Visit, bu
         await page.evaluate(WATCH)
         # Long enough for any number of tries: what the indicator says meanwhile is written down.
         await page.clock.fast_forward(60_000)
-        await expect(page.get_by_label("Out of date")).to_have_text(re.compile(r"What you see is 1 min .* old"))
+        await expect(page.get_by_label("Out of date")).to_have_text(
+            re.compile(r"This page shows data from 1 min .* ago")
+        )
 
         assert set(await page.evaluate("window.said")) == {"gone"}
         assert await someone.barriers() == []
@@ -108,7 +110,7 @@ async def test_a_page_that_could_not_be_loaded_is_there_when_the_server_is_back(
         await page.get_by_role("button", name=AWAY).wait_for()
         await page.get_by_role("link", name="Workers", exact=True).click()
 
-        await page.locator("main").get_by_text("could not be loaded").wait_for()
+        await page.locator("main").get_by_text("could not load this page").wait_for()
         assert await page.get_by_role("navigation", name="Main menu").count() == 1
         proxy.heal()
         await page.get_by_role("heading", name="Workers").wait_for()
@@ -128,7 +130,7 @@ async def test_one_part_that_cannot_be_read_again_says_so_and_stays(visitor: Vis
     await page.route("**/api/v1/workers", break_down)
 
     told = page.get_by_label("Out of date")
-    await expect(told).to_have_text(re.compile(r"could not be refreshed. Not today. What you see was read at .* ago"))
+    await expect(told).to_have_text(re.compile(r"could not be refreshed. Not today. Last updated at .* ago"))
     assert await page.get_by_text("slots in use").count() > 0
     await page.unroute_all()
     await told.get_by_role("button", name="Try again").click()

@@ -44,13 +44,13 @@ async def test_lines_are_found_and_lead_to_their_place_in_the_log(visitor: Visit
 
     await search(someone, "disk full")
 
-    results = page.get_by_role("list", name="Lines that match").get_by_role("article")
+    results = page.get_by_role("list", name="Matching lines").get_by_role("article")
     await expect(results).to_have_count(2)
     await expect(results.nth(0)).to_contain_text(newer)
     await expect(results.nth(0)).to_contain_text("Failed")
     await expect(results.nth(1)).to_contain_text("Disk FULL <b>")
     await expect(results.nth(1).locator("mark")).to_have_text("Disk FULL")
-    await expect(page.get_by_role("status").filter(has_text="2 lines of 2 tasks")).to_be_visible()
+    await expect(page.get_by_role("status").filter(has_text="2 lines from 2 tasks")).to_be_visible()
     await expect(page.get_by_text("Searched to the end: the logs of 2 tasks.")).to_be_visible()
     await expect(page).to_have_url(re.compile(r"/logs\?tag=logs-found&text=disk"))
     await page.reload()
@@ -68,7 +68,7 @@ async def test_levels_and_the_box_of_filters_narrow_a_search(visitor: Visit, bus
     someone = await visitor(busy.server)
     page = someone.page
     await someone.open("/logs?text=needle")
-    lines = page.get_by_role("list", name="Lines that match").locator("ol > li")
+    lines = page.get_by_role("list", name="Matching lines").locator("ol > li")
 
     box = page.get_by_role("searchbox", name="Filter tasks")
     await box.fill("tag:logs-narrowed")
@@ -95,7 +95,7 @@ async def test_a_search_goes_on_from_page_to_page(visitor: Visit, busy: Busy) ->
     someone = await visitor(busy.server)
     page = someone.page
     await someone.open("/logs?text=needle&tag=logs-pages")
-    lines = page.get_by_role("list", name="Lines that match").locator("ol > li")
+    lines = page.get_by_role("list", name="Matching lines").locator("ol > li")
     further = page.get_by_role("button", name="Search further")
 
     await expect(lines).to_have_count(100)
@@ -122,7 +122,7 @@ async def test_a_search_that_stopped_at_its_bounds_says_how_far_it_got(visitor: 
     await has_no_barriers(someone, "a search that stopped")
     await page.get_by_role("button", name="Search further").click()
     await expect(page.get_by_role("article")).to_have_count(1)
-    await expect(page.get_by_text("1 line of 1 task", exact=True)).to_be_visible()
+    await expect(page.get_by_text("1 line from 1 task", exact=True)).to_be_visible()
 
 
 async def test_logs_are_searched_by_keyboard(visitor: Visit, busy: Busy) -> None:

@@ -100,10 +100,10 @@ async def test_a_job_that_does_not_end_says_which_tasks_it_waits_for(visitor: Vi
     job = mill.ask("POST", "/api/v1/jobs", {"name": "stuck", "tasks": tasks})[1]["id"]
     someone = await visitor(mill)
     await someone.open(f"/jobs/{job}")
-    why = someone.page.get_by_role("region", name="What it waits for")
+    why = someone.page.get_by_role("region", name="Waiting for")
 
     await expect(why.get_by_text("No live worker has the task nobody.has.")).to_be_visible()
-    await expect(why.get_by_text("1 task behind it")).to_be_visible()
+    await expect(why.get_by_text("blocks 1 task")).to_be_visible()
     await why.get_by_role("button", name="a", exact=True).click()
 
     await expect(someone.page).to_have_url(f"{someone.url}/ui/jobs/{job}?node=a")

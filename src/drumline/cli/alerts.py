@@ -80,9 +80,9 @@ class Condition(Flags):
     threshold: Annotated[
         str | None, Option("--above", help="Fire above this: 5%, 30s, 1000 or 14.4.", metavar="VALUE")
     ] = None
-    window: Annotated[str | None, Option("--window", help="The time that is looked at.", metavar="TIME")] = None
+    window: Annotated[str | None, Option("--window", help="How far back to look.", metavar="TIME")] = None
     hold: Annotated[str | None, Option("--for", help="How long it has to hold before it fires.", metavar="TIME")] = None
-    least: Annotated[int | None, Option("--least", help="Fewer tasks than this breach nothing.", metavar="N")] = None
+    least: Annotated[int | None, Option("--least", help="Minimum tasks in the window.", metavar="N")] = None
     severity: Annotated[
         str | None,
         Option(
@@ -165,7 +165,7 @@ def history(
     return client.pages("/alert-incidents", limit=limit, alert=alert)
 
 
-@server_command(app, describe=_describe, fields=True, page=lambda alert: f"alerts/{alert['id']}")
+@server_command(app, describe=_describe, fields=True, page=lambda alert: f"/alerts/{alert['id']}")
 def get(client: "ApiClient", id: Id) -> Any:
     """Show an alert, and when it last fired."""
     return client.get(f"/alerts/{id_of(client, 'alerts', id)}")
@@ -174,7 +174,7 @@ def get(client: "ApiClient", id: Id) -> Any:
 @server_command(app, show=_print, reason=True)
 def create(
     client: "ApiClient",
-    name: Annotated[str, Argument(help="What people call it.", metavar="NAME", show_default=False)],
+    name: Annotated[str, Argument(help="Its name.", metavar="NAME", show_default=False)],
     measure: Annotated[
         str,
         Option(
@@ -231,7 +231,7 @@ def mute(
 
 @server_command(app, show=_print, reason=True)
 def unmute(client: "ApiClient", id: Id) -> Any:
-    """End the mute of an alert; if it fires, that is told now."""
+    """End the mute of an alert; subscribers are notified if it is firing."""
     return client.patch(f"/alerts/{id_of(client, 'alerts', id)}", {"muted_until": None})
 
 

@@ -47,7 +47,7 @@ def list_audit(
         str | None, Option("--since", help="Only from this time on: 1h, 2026-10-01.", metavar="TIME")
     ] = None,
     until: Annotated[str | None, Option("--until", help="Only before this time: today.", metavar="TIME")] = None,
-    every: Annotated[bool, Option("--all", help="What was asked, too, where its answer is listed.")] = False,
+    every: Annotated[bool, Option("--all", help="Include requests, not only their outcomes.")] = False,
     limit: Annotated[int, Option("--limit", help="How many at most.", min=1)] = 100,
 ) -> Any:
     """List who did what, newest first."""
@@ -108,7 +108,7 @@ def verify(
         if fault is not None:
             click.echo(f"  at row {fault['seq']}: {fault['what']}")
     if any(chain["fault"] for chain in chains):
-        say("The audit log was touched.")
+        say("The audit log was changed.")
         raise click.exceptions.Exit(ExitCode.FAILED)
 
 

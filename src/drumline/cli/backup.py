@@ -42,7 +42,7 @@ def backup(
 
 
 def restored(
-    force: Annotated[bool, Option("--force", help="Although something seems to be at work on it.")] = False,
+    force: Annotated[bool, Option("--force", help="Run even if the store seems to be in use.")] = False,
     yes: Yes = False,
     data: Data = None,
     config: Config = None,

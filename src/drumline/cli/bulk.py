@@ -27,7 +27,8 @@ SHOWN_ITEMS = 20
 app = group("List and abort bulk operations.")
 
 BulkId = Annotated[
-    str, Argument(help="The operation's id.", metavar="ID", show_default=False, complete=completing.bulks)
+    str,
+    Argument(help="The operation's id.", metavar="ID", show_default=False, complete=completing.bulks, ids_of="bulk"),
 ]
 
 
@@ -105,7 +106,7 @@ def _describe(client: "ApiClient", bulk: dict[str, Any]) -> None:
             say(f"These are the first {SHOWN_ITEMS}; all of them: GET /api/v1{path}?outcome=failed,skipped")
 
 
-@server_command(app, describe=_describe, fields=True)
+@server_command(app, describe=_describe, fields=True, page=lambda bulk: f"/bulk/{bulk['id']}")
 def get(client: "ApiClient", id: BulkId) -> Any:
     """Show a bulk operation, and the tasks that it skipped."""
     return client.get(f"/bulk/{id}")
@@ -164,7 +165,7 @@ def finish(bulk: dict[str, Any], *, as_json: bool, as_jsonl: bool = False) -> No
     elif not as_jsonl:
         click.echo(summary(bulk))
         if bulk["failed"] or bulk["skipped"]:
-            say(f"Why some were passed over: drumline bulk get {bulk['id']}")
+            say(f"Why some were skipped or failed: drumline bulk get {bulk['id']}")
     if bulk["state"] == "running":
         say("The time is up; the operation goes on.")
         raise click.exceptions.Exit(ExitCode.TIMED_OUT)

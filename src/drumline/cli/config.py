@@ -182,7 +182,7 @@ def unset_values(
     reason: Reason = None,
     version: Version = None,
 ) -> Any:
-    """Remove settings of the whole fleet; what the processes were given holds again."""
+    """Remove settings of the whole fleet; what the processes were given applies again."""
     return client.patch("/config", {"unset": keys, "version": version, "reason": reason})
 
 

@@ -105,7 +105,7 @@ def warn_of_unknown_types(patterns: Iterable[str]) -> None:
             say(f"Warning: no type of event is called {pattern}{suggestion(wanted, known)}")
 
 
-@list_command(app, "list", COLUMNS, empty="Nobody passes events on: there is neither Kafka nor a notifier.")
+@list_command(app, "list", COLUMNS, empty="No consumers: neither Kafka nor a notifier is configured.")
 def list_consumers(client: "ApiClient") -> Any:
     """List consumers of the event log, such as the relay to Kafka, and the position of each."""
     return client.get("/events/consumers")["items"]

@@ -92,11 +92,13 @@ drumline failures list --since 24h
 drumline failures list --fingerprint b07f4d7e8a99
 drumline failures groups
 drumline failures groups --by-count
+drumline failures groups --filter 'count>1 -queue:bulk' --since 24h
 drumline failures show b07f4d7e8a99
 drumline failures show 8ab1d2e7
 drumline failures retry --fingerprint b07f4d7e8a99 --dry-run
 drumline failures retry --fingerprint b07f4d7e8a99 --first 5 --yes
 drumline failures discard --name shell --since 1h --dry-run
+drumline failures discard --filter 'name:shell attempts<3' --dry-run
 drumline failures purge --older-than 30d --yes
 drumline bulk list
 drumline bulk get b01dface-0000-7000-8000-000000000001

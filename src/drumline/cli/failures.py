@@ -1,6 +1,7 @@
 """Commands about tasks that failed for good: list, retry, discard and purge them."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import click
 
@@ -13,8 +14,9 @@ from drumline.cli.filtering import ErrorText, FilterText, Sort, sorted_by, terms
 from drumline.cli.options import Limit, Tag
 from drumline.cli.output import print_json, say
 from drumline.cli.parameters import Argument, Option
+from drumline.cli.short_ids import resolved
 from drumline.cli.tables import Column
-from drumline.cli.times import Toward, moment, span_of
+from drumline.cli.times import Toward, moment, optional_moment, span_of
 from drumline.core.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
@@ -49,7 +51,13 @@ GROUPS = (
 
 Ids = Annotated[
     list[str] | None,
-    Argument(help="Ids of failed tasks.", metavar="[ID]...", show_default=False, complete=completing.failures),
+    Argument(
+        help="Ids of failed tasks.",
+        metavar="[ID]...",
+        show_default=False,
+        complete=completing.failures,
+        ids_of="failures",
+    ),
 ]
 Queue = Annotated[
     str | None, Option("--queue", "-q", help="Only of this queue.", metavar="NAME", complete=completing.queues)
@@ -58,7 +66,14 @@ Name = Annotated[
     str | None, Option("--name", "-n", help="Only of this task name.", metavar="NAME", complete=completing.task_names)
 ]
 Kind = Annotated[str | None, Option("--kind", help="Only this class of error.", metavar="CLASS")]
+FailedSince = Annotated[str | None, Option("--since", help="Failed then or later: 2h, 2026-10-01.", metavar="TIME")]
+FailedUntil = Annotated[str | None, Option("--until", help="Failed before that: 30m, yesterday 09:00.", metavar="TIME")]
 All = Annotated[bool, Option("--all", help="All failures there are.")]
+
+
+_SEARCHED: Final = frozenset({"error", "expression"})
+MOST_FOUND: Final = 10_000
+"""Failures that one request can name."""
 
 
 @flags
@@ -81,28 +96,48 @@ class Filter(Flags):
             complete=completing.of("retries_exhausted", "permanent", "poison", "unresolved_input"),
         ),
     ] = None
-    since: Annotated[str | None, Option("--since", help="Failed then or later: 2h, 2026-10-01.", metavar="TIME")] = None
-    until: Annotated[
-        str | None, Option("--until", help="Failed before that: 30m, yesterday 09:00.", metavar="TIME")
-    ] = None
+    since: FailedSince = None
+    until: FailedUntil = None
     tag: Tag = None
     job: Annotated[str | None, Option("--job", help="Only of this job.", metavar="ID", complete=completing.jobs)] = None
+    error: ErrorText = None
+    expression: FilterText = None
 
     def query(self) -> dict[str, Any]:
-        """Return the filters that were given, by their names in the API."""
-        given = {"reason" if name == "why" else name: value for name, value in vars(self).items() if value is not None}
+        """Return the filters that were given, by their names in the API, without those of a search."""
+        names = {"reason" if name == "why" else name: value for name, value in vars(self).items()}
+        given = {name: value for name, value in names.items() if value is not None and name not in _SEARCHED}
         for name in given.keys() & {"since", "until"}:
             given[name] = moment(given[name], flag=f"--{name}", toward=Toward.PAST)
         return given
 
-    def selection(self, ids: list[str] | None, *, everything: bool) -> dict[str, Any]:
+    def listed(self, client: "ApiClient", limit: int) -> Iterator[dict[str, Any]]:
+        """Yield the failures that match, the latest first."""
+        return client.pages("/failures", limit=limit, filter=terms(self.expression, error=self.error), **self.query())
+
+    def selection(
+        self, client: "ApiClient", ids: list[str] | None, *, everything: bool, first: int | None = None
+    ) -> dict[str, Any]:
         """Return which failures are meant as a request says it, or raise `Invalid` unless that is clear."""
-        wanted = self.query()
-        if sum([bool(ids), bool(wanted), everything]) != 1:
+        wanted, is_search = self.query(), bool(self.expression or self.error)
+        if sum([bool(ids), bool(wanted or is_search), everything]) != 1:
             raise Invalid("say which: ids, or filters such as --queue and --fingerprint, or --all")
         if ids:
+            if first is not None:
+                raise Invalid("--first is for filters and --all, not for ids")
             return {"ids": ids}
+        if first is not None or is_search:
+            # The API searches failures where it lists them: acts take what was found there by its ids.
+            return {"ids": self._found(client, first)}
         return {"all": True} if everything else {"filter": wanted}
+
+    def _found(self, client: "ApiClient", first: int | None) -> list[str]:
+        found = [failure["id"] for failure in self.listed(client, first or MOST_FOUND + 1)]
+        if not found:
+            raise NotFound("no failures match")
+        if len(found) > MOST_FOUND:
+            raise Invalid(f"more than {MOST_FOUND:,} failures match; narrow it by --name, --queue, --since or --until")
+        return found
 
     def check_group(self, client: "ApiClient") -> None:
         """Raise `NotFound` for a group that does not exist: a typing error is no empty list."""
@@ -121,19 +156,15 @@ class Filter(Flags):
 def list_failures(
     client: "ApiClient",
     filter: Filter,
-    error: ErrorText = None,
-    expression: FilterText = None,
     sort: Sort = None,
     limit: Limit = 50,
 ) -> Any:
     """List the tasks that failed for good, the latest first."""
-    wanted = filter.query()
     filter.check_group(client)
-    found = client.pages("/failures", limit=limit, filter=terms(expression, error=error), **wanted)
-    return sorted_by(found, sort)
+    return sorted_by(filter.listed(client, limit), sort)
 
 
-@list_command(app, "groups", GROUPS, empty="Nothing has failed for good.")
+@list_command(app, "groups", GROUPS, empty="Nothing has failed for good.", unmatched="No groups match.")
 def groups(
     client: "ApiClient",
     queue: Queue = None,
@@ -148,12 +179,22 @@ def groups(
             complete=completing.of("open", "acknowledged", "resolved", "regressed", "ignored", "active"),
         ),
     ] = None,
+    since: FailedSince = None,
+    until: FailedUntil = None,
+    error: ErrorText = None,
+    expression: FilterText = None,
     by_count: Annotated[bool, Option("--by-count", help="The largest first, not what was seen last.")] = False,
+    sort: Sort = None,
     limit: Limit = 50,
 ) -> Any:
     """List failures by their cause, with counts."""
-    sort = "count" if by_count else None
-    return client.pages("/failures/groups", limit=limit, queue=queue, name=name, kind=kind, state=state, sort=sort)
+    found = client.pages(
+        "/failures/groups", limit=limit, queue=queue, name=name, kind=kind, state=state,
+        since=optional_moment(since, flag="--since", toward=Toward.PAST),
+        until=optional_moment(until, flag="--until", toward=Toward.PAST),
+        filter=terms(expression, error=error), sort="count" if by_count else None,
+    )  # fmt: skip
+    return sorted_by(found, sort)
 
 
 def _describe(client: "ApiClient", file: dict[str, Any]) -> None:
@@ -170,7 +211,11 @@ def _describe(client: "ApiClient", file: dict[str, Any]) -> None:
         say("Its payload was changed; what it was given before: --json")
 
 
-@server_command(app, describe=_describe)
+def _page(file: dict[str, Any]) -> str:
+    return f"/failures/{file['fingerprint']}" if "fingerprint" in file else f"/tasks/{file['task']['id']}"
+
+
+@server_command(app, describe=_describe, page=_page)
 def show(
     client: "ApiClient",
     id: Annotated[
@@ -186,14 +231,26 @@ def show(
     """Show a failure: its reason, its payload, and how each attempt ended; or a group of failures."""
     from drumline.core.fingerprint import is_fingerprint
 
-    if is_fingerprint(id):
-        return client.get(f"/failures/groups/{id}")
     try:
-        return client.get(f"/failures/{segment(id)}")
+        if is_fingerprint(id):
+            return _group_or_failure(client, id)
+        return client.get(f"/failures/{segment(resolved(client, 'failures', id))}")
     except Invalid:
         raise Invalid(
             f"{id} is neither a task's id nor a fingerprint: see drumline failures list and drumline failures groups"
         ) from None
+
+
+def _group_or_failure(client: "ApiClient", text: str) -> Any:
+    """Return the group with a fingerprint, or the failure whose id begins or ends with the same digits."""
+    try:
+        return client.get(f"/failures/groups/{text}")
+    except NotFound as missing:
+        try:
+            whole = resolved(client, "failures", text)
+        except NotFound:
+            raise missing from None
+        return client.get(f"/failures/{whole}")
 
 
 @server_command(app)
@@ -216,17 +273,10 @@ def retry(
     """Retry failed tasks: by id, by filter, or all; tasks that fail later are not included."""
     from drumline.cli.client import read_json
 
-    selection = filter.selection(ids, everything=everything)
     filter.check_group(client)
+    selection = filter.selection(client, ids, everything=everything, first=first)
     if payload is not None and (not ids or len(ids) != 1):
         raise Invalid("--payload is for one task: give its id")
-    if first is not None:
-        if ids:
-            raise Invalid("--first is for filters and --all, not for ids")
-        ids = [failure["id"] for failure in client.pages("/failures", limit=first, **filter.query())]
-        if not ids:
-            raise NotFound("no failures match")
-        selection = {"ids": ids}
     if ids and len(ids) == 1 and not options.dry_run:
         body = {} if payload is None else {"payload": read_json(payload, field="--payload")}
         task = client.post(f"/failures/{ids[0]}/retry", body)
@@ -240,8 +290,8 @@ def discard(
     client: "ApiClient", ids: Ids = None, *, filter: Filter, everything: All = False, options: BulkOptions
 ) -> None:
     """Discard failures: by id, by filter, or all; their tasks stay failed."""
-    selection = filter.selection(ids, everything=everything)
     filter.check_group(client)
+    selection = filter.selection(client, ids, everything=everything)
     run_bulk(client, "discard", "/failures/discard", selection, options, noun="failure")
 
 

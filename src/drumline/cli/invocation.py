@@ -5,9 +5,12 @@ They may be after the command as well, where it has no flag of the same name.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
+
+if TYPE_CHECKING:
+    from drumline.cli.output import Form
 
 _KEY: Final = "drumline.invocation"
 
@@ -22,6 +25,8 @@ class Invocation:
     """Whether every question is answered with yes."""
     quiet: bool = False
     """Whether messages are left out, except errors."""
+    form: "Form | None" = None
+    """The format in which a command that prints by itself prints its JSON, if `-o` or `--jq` was given."""
 
 
 def invocation() -> Invocation:

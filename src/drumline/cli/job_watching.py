@@ -171,7 +171,7 @@ def _print_end(client: "ApiClient", job: Job) -> None:
     elif job["status"] == "CANCELLED":
         say(job["reason"] or "")
     else:
-        say(f"The time is up; the job lives on: {progress_of(job)}")
+        say(f"The time is up; the job continues: {progress_of(job)}")
 
 
 def _say_why(client: "ApiClient", job: Job) -> None:

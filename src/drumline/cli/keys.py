@@ -37,7 +37,9 @@ COLUMNS = (
     Column("USES", "uses", rank=1),
 )
 
-Id = Annotated[str, Argument(help="The key's id.", metavar="ID", show_default=False, complete=completing.keys)]
+Id = Annotated[
+    str, Argument(help="The key's id.", metavar="ID", show_default=False, complete=completing.keys, ids_of="keys")
+]
 User = Annotated[
     str,
     Argument(
@@ -66,7 +68,7 @@ def _print_caller(me: dict[str, Any]) -> None:
 @server_command(app, show=_print_new, reason=True)
 def create(
     client: "ApiClient",
-    name: Annotated[str, Argument(help="What people call it.", metavar="NAME", show_default=False)],
+    name: Annotated[str, Argument(help="Its name.", metavar="NAME", show_default=False)],
     role: Annotated[
         str,
         Option(
@@ -158,4 +160,4 @@ def sign_out(client: "ApiClient", user: User, yes: Yes = False) -> None:
     """End the sessions of a person in every browser. They can sign in again unless their key or account was removed."""
     confirm(f"Sign {'everybody' if user == '*' else user} out at every browser?", yes=yes)
     client.post("/sign-ins/revoke", {"user": user})
-    say("signed out; every server goes by it within two seconds")
+    say("Signed out; servers apply it within two seconds.")

@@ -14,6 +14,7 @@ from drumline.cli.output import say
 from drumline.cli.parameters import Option
 from drumline.cli.tables import between
 from drumline.cli.terminal import SafePieces, is_terminal
+from drumline.cli.times import Toward, optional_moment
 
 if TYPE_CHECKING:
     from drumline.cli.client import ApiClient
@@ -22,6 +23,16 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z(?= )")
 """What a line of Python's `logging` begins with in the log of a task."""
 MOST_TASKS: Final = 1000
 NOTHING_LOGGED: Final = "Nothing was logged."
+
+LoggedSince = Annotated[
+    str | None, Option("--since", help="Only what was logged then or later: 10m, 09:00.", metavar="TIME")
+]
+
+
+def moment_after(since: str | None) -> datetime | None:
+    """Return the time that `--since` names, if it was given."""
+    begin = optional_moment(since, flag="--since", toward=Toward.PAST)
+    return None if begin is None else datetime.fromisoformat(begin)
 
 
 def lines_of(pieces: Iterable[str]) -> Iterator[str]:
@@ -127,6 +138,8 @@ def job_logs(
         list[str] | None, Option("--key", "-k", help="Only of this task of the job; may be repeated.", metavar="KEY")
     ] = None,
     failed: Annotated[bool, Option("--failed", help="Only of tasks that failed.")] = False,
+    tail: Annotated[int | None, Option("--tail", help="Only the last lines of each task.", min=0, metavar="N")] = None,
+    since: LoggedSince = None,
     timestamps: Annotated[bool, Option("--timestamps", help="Begin every line with its time.")] = False,
 ) -> None:
     """Print the logs of the tasks of a job, each line after the key of its task."""
@@ -134,10 +147,12 @@ def job_logs(
     chosen = _logged(nodes, keys, failed=failed)
     if len(chosen) > MOST_TASKS:
         say(f"These are the first {MOST_TASKS:,} of {len(chosen):,} tasks; choose some with --key")
-    text = SafePieces(colours=is_terminal())
+    text, after = SafePieces(colours=is_terminal()), moment_after(since)
     for node in chosen[:MOST_TASKS]:
         started = datetime.fromisoformat(node["started_at"])
-        for at, line in timed(lines_of(client.stream(f"/tasks/{node['task_id']}/log")), started):
+        logged = timed(lines_of(client.stream(f"/tasks/{node['task_id']}/log")), started)
+        wanted: Iterable[tuple[datetime, str]] = (each for each in logged if after is None or each[0] >= after)
+        for at, line in wanted if tail is None else deque(wanted, maxlen=tail):
             click.echo(text.add(f"[{node['key']}] {stamped(at, line) if timestamps else line}\n"), nl=False)
     click.echo(text.close(), nl=False)
     if not chosen:

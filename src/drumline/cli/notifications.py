@@ -11,6 +11,7 @@ from drumline.cli.events import warn_of_unknown_types
 from drumline.cli.options import Json, Reason, Yes
 from drumline.cli.output import confirm, print_json, say
 from drumline.cli.parameters import Argument, Option
+from drumline.cli.short_ids import is_short, resolved
 from drumline.cli.tables import Column, relative, tidy
 from drumline.cli.times import duration
 from drumline.core.errors import Invalid, NotFound
@@ -72,7 +73,10 @@ Name = Annotated[
     ),
 ]
 DeliveryId = Annotated[
-    str, Argument(help="The delivery's id.", metavar="ID", show_default=False, complete=completing.deliveries)
+    str,
+    Argument(
+        help="The delivery's id.", metavar="ID", show_default=False, complete=completing.deliveries, ids_of="deliveries"
+    ),
 ]
 
 
@@ -168,7 +172,7 @@ def get_subscription(client: "ApiClient", id: Name) -> Any:
 @server_command(subscriptions, show=_print_created, reason=True)
 def create(
     client: "ApiClient",
-    name: Annotated[str, Argument(help="What people call it.", metavar="NAME", show_default=False)],
+    name: Annotated[str, Argument(help="Its name.", metavar="NAME", show_default=False)],
     given: Subscribed,
     secret: Annotated[
         str | None, Option("--secret", help="A secret of your own for a webhook.", metavar="WHSEC")
@@ -267,7 +271,7 @@ def remove(client: "ApiClient", id: Name, yes: Yes = False) -> None:
 
 
 def _id_of(client: "ApiClient", text: str) -> str:
-    """Return the id behind an id or a name, or raise `NotFound` for a name that no subscription has."""
+    """Return the id behind an id, a name or a short id, or raise `NotFound` if no subscription has it."""
     from drumline.core.ids import parse_task_id
 
     try:
@@ -276,6 +280,8 @@ def _id_of(client: "ApiClient", text: str) -> str:
         for subscription in client.get("/subscriptions")["items"]:
             if subscription["name"] == text:
                 return str(subscription["id"])
+        if is_short(text):
+            return str(resolved(client, "subscriptions", text))
         raise NotFound(f"there is no subscription {text}\nSee them with `drumline subscriptions list`.") from None
 
 
@@ -301,7 +307,8 @@ def list_deliveries(
     limit: Annotated[int, Option("--limit", help="How many at most.", min=1)] = 50,
 ) -> Any:
     """List deliveries, newest first."""
-    return client.pages("/deliveries", limit=limit, state=state, subscription=subscription, subject=subject)
+    wanted = None if subscription is None else _id_of(client, subscription)
+    return client.pages("/deliveries", limit=limit, state=state, subscription=wanted, subject=subject)
 
 
 @server_command(deliveries, "get", show=_print_delivery)
@@ -314,7 +321,14 @@ def get_delivery(client: "ApiClient", id: DeliveryId) -> Any:
 def resend(
     client: "ApiClient",
     ids: Annotated[
-        list[str], Argument(help="Ids of deliveries.", metavar="ID", show_default=False, complete=completing.deliveries)
+        list[str],
+        Argument(
+            help="Ids of deliveries.",
+            metavar="ID",
+            show_default=False,
+            complete=completing.deliveries,
+            ids_of="deliveries",
+        ),
     ],
 ) -> Any:
     """Send deliveries again now, whatever their state, with the same content and id."""

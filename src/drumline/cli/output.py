@@ -71,8 +71,18 @@ def say_error(text: str) -> None:
     click.echo(safe(text), err=True)
 
 
-def print_json(value: object) -> None:
-    """Print one JSON document."""
+def print_json(value: Any) -> None:
+    """Print one JSON document, or the same in the format that `-o` or `--jq` chose."""
+    form = invocation().form
+    if form is None:
+        _print_document(value)
+    elif form.output is OutputFormat.JSONL and form.jq is None:
+        _print_lines(value if isinstance(value, list) else [value])
+    else:
+        _print_data(value, form)
+
+
+def _print_document(value: object) -> None:
     click.echo(json.dumps(value, ensure_ascii=not is_utf8(sys.stdout), indent=2))
 
 
@@ -101,6 +111,9 @@ def open_page(server: str, path: str) -> str | None:
 
 def print_list(items: Iterable[dict[str, Any]], columns: Sequence[Column], form: Form, *, nothing: str) -> int:
     """Print items in a format, and return how many; `nothing` is the message if there are none."""
+    asked = invocation().form
+    if asked is not None and form.output is not None:
+        form = form._replace(output=asked.output, jq=asked.jq)
     if form.names:
         items = picked(items, form.names)
         columns = [_field_column(name) for name in form.names]
@@ -158,7 +171,7 @@ def _print_data(value: Any, form: Form) -> None:
         for item in value if isinstance(value, list) else [value]:
             click.echo(_name_of(item))
     else:
-        print_json(value)
+        _print_document(value)
 
 
 def _print_yaml(value: object) -> None:

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, Union, get_args, get_origin
 import click
 from click.shell_completion import CompletionItem
 
-from drumline.cli.invocation import flags_after
+from drumline.cli.invocation import flags_after, invocation
 
 Complete = Callable[[click.Context, str], Sequence[str | tuple[str, str]]]
 """Returns the values that a shell may complete what was typed so far to, with or without what each is."""
@@ -78,7 +78,7 @@ class Argument:
         ids_of: str | None = None,
     ) -> None:
         self.ids_of = ids_of
-        """What it has the ids of, which may be shortened: `tasks`, `jobs`, or `tasks jobs`."""
+        """What it has the ids of, which may be shortened: `tasks`, `keys`, or `tasks jobs`."""
         self.help = help
         self.metavar = metavar
         self.show_default = show_default
@@ -268,12 +268,46 @@ def command_of(function: Callable[..., Any], name: str | None = None) -> click.C
     """Return the command that calls a function with what was given."""
     parameters = list(inspect.signature(function).parameters.values())
     kinds = {parameter.name: _kind_of(get_args(parameter.annotation)[0]) for parameter in parameters}
+    formats = _formats_beside(parameters)
 
     def call(**given: Any) -> None:
+        if formats:
+            _choose_format(given, kinds)
         function(**{name: _as_declared(value, kinds[name]) for name, value in given.items()})
 
-    own = [_parameter(each) for each in parameters]
+    place = max((place for place, each in enumerate(parameters, 1) if each.name in _JSON_FLAGS), default=0)
+    own = [_parameter(each) for each in [*parameters[:place], *formats, *parameters[place:]]]
     return _Command(name, callback=call, params=[*own, *flags_after(own)], help=inspect.getdoc(function))
+
+
+_JSON_FLAGS: Final = ("as_json", "as_jsonl")
+
+
+def _formats_beside(parameters: Sequence[inspect.Parameter]) -> list[inspect.Parameter]:
+    """Return `--output` and `--jq` for a command that prints by itself and has `--json` but not these."""
+    names = {parameter.name for parameter in parameters}
+    if "as_json" not in names or "output" in names:
+        return []
+    from drumline.cli.options import Jq, Output
+
+    added = {"output": Output, "jq": Jq}
+    return [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in added.items()
+    ]
+
+
+def _choose_format(given: dict[str, Any], kinds: Mapping[str, _Kind]) -> None:
+    """Take `--output` and `--jq` out of what was given, and let the command print JSON in that format."""
+    from drumline.cli.output import Form, OutputFormat
+
+    form = Form(output=given.pop("output"), jq=given.pop("jq"))
+    if not form.is_chosen:
+        return
+    is_lines = form.output is OutputFormat.JSONL and form.jq is None and "as_jsonl" in kinds
+    given["as_jsonl" if is_lines else "as_json"] = True
+    if not is_lines:
+        invocation().form = form
 
 
 def _as_declared(value: Any, kind: _Kind) -> Any:

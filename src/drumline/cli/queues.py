@@ -66,7 +66,7 @@ def _describe(_client: "ApiClient", found: dict[str, Any]) -> None:
             print_line("task limit", f"{limit_line(limit)}, in all queues together")
 
 
-@server_command(app, describe=_describe)
+@server_command(app, describe=_describe, page=lambda found: f"/queues/{segment(found['queue']['name'])}")
 def get(client: "ApiClient", name: Name) -> Any:
     """Show a queue: its tasks, its rates, when it will be empty, and its limits."""
     _check_known(client, name, "see drumline queues list")

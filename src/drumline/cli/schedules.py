@@ -100,7 +100,7 @@ class RuleOptions(Flags):
         str | None,
         Option(
             "--misfire",
-            help="What was missed: skip, once or all.",
+            help="What to do about missed runs: skip, once or all.",
             metavar="POLICY",
             complete=completing.of("skip", "once", "all"),
         ),
@@ -158,9 +158,9 @@ def _print_edited(schedule: dict[str, Any]) -> None:
 @server_command(app)
 def create(
     client: "ApiClient",
-    name: Annotated[str, Argument(help="What to call it.", metavar="NAME", show_default=False)],
+    name: Annotated[str, Argument(help="Its name.", metavar="NAME", show_default=False)],
     rule: RuleOptions,
-    paused: Annotated[bool, Option("--paused", help="Without letting it fire.")] = False,
+    paused: Annotated[bool, Option("--paused", help="Create it paused.")] = False,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
@@ -372,9 +372,9 @@ def runs(
 
 @server_command(app)
 def delete(client: "ApiClient", which: Which, yes: Yes = False) -> None:
-    """Delete a schedule and the history of its runs; its tasks and jobs stay."""
+    """Delete a schedule and its run history; its tasks and jobs stay."""
     schedule = found(client, which)
-    confirm(f"Delete the schedule {schedule['name']}, with the notes of its {schedule['runs']:,} runs?", yes=yes)
+    confirm(f"Delete the schedule {schedule['name']} and its run history ({schedule['runs']:,} runs)?", yes=yes)
     client.delete(f"/schedules/{schedule['id']}")
     say(f"{schedule['name']} is deleted.")
 

@@ -110,7 +110,7 @@ def get(client: "ApiClient", id: Id) -> Any:
 @server_command(app, show=_print, reason=True)
 def create(
     client: "ApiClient",
-    name: Annotated[str, Argument(help="What people call it.", metavar="NAME", show_default=False)],
+    name: Annotated[str, Argument(help="Its name.", metavar="NAME", show_default=False)],
     task: Annotated[
         str, Option("--task", help="The tasks that it is about.", metavar="NAME", complete=completing.task_names)
     ],

@@ -29,7 +29,7 @@ COLLAPSE_FIELDS = ("debounce", "throttle", "singleton", "unique", "key", "at_mos
 COLLAPSED = {
     "replaced": "An earlier task of its key waits: it has this payload now.",
     "postponed": "An earlier task of its key waits: it was put off.",
-    "dropped": "An earlier task of its key stands for it: nothing has changed.",
+    "dropped": "An earlier task with this key exists: nothing was changed.",
 }
 TASK_PATH = r"^tasks\[\d+\]\.?"
 """Where in its batch the server found a fault; the person knows it by its line."""
@@ -99,14 +99,14 @@ def submit(
         str | None,
         Option(
             "--collapse",
-            help="Let an earlier task stand for it: debounce=5s,key=invoice-7,at_most=1m; throttle=1m; "
+            help="Merge it with an earlier task: debounce=5s,key=invoice-7,at_most=1m; throttle=1m; "
             "singleton=running; unique=1d.",
             metavar="RULE",
         ),
     ] = None,
     notify: Annotated[
         list[str] | None,
-        Option("--notify", help="Whom to tell when it ends; may be repeated.", metavar="URL|EMAIL"),
+        Option("--notify", help="Who is notified when it ends; may be repeated.", metavar="URL|EMAIL"),
     ] = None,
     file: Annotated[
         str | None,

@@ -6,6 +6,7 @@ It talks to no server and no terminal: `press` returns what is to be done, and `
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
+from urllib.parse import quote
 
 from drumline.cli.describing import error_line
 from drumline.cli.overview import Overview, headline, rates_line, workers_line
@@ -67,7 +68,7 @@ class Row(NamedTuple):
     @property
     def page(self) -> str:
         """Its page in the web interface."""
-        return {"queue": "/queues/", "failure": "/failures/", "task": "/tasks/"}[self.kind] + self.name
+        return {"queue": "/queues/", "failure": "/failures/", "task": "/tasks/"}[self.kind] + quote(self.name, safe="")
 
     def __str__(self) -> str:
         """Return what it is, in words."""

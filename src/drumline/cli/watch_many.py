@@ -94,4 +94,4 @@ def _finish(items: list[Item], waiting: list[str], form: Form) -> None:
     if form.output is OutputFormat.JSON:
         print_json(items)
     if waiting:
-        say(f"The time is up; {len(waiting)} of {len(items)} have not ended, and live on.")
+        say(f"The time is up; {len(waiting)} of {len(items)} have not ended, and continue.")

@@ -5,7 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
@@ -13,13 +13,12 @@ import click
 from drumline.cli.commands import server_command
 from drumline.cli.describing import first_line, progress_text
 from drumline.cli.errors import exit_code_for
-from drumline.cli.log_lines import NOTHING_LOGGED, print_attempts
+from drumline.cli.log_lines import NOTHING_LOGGED, LoggedSince, lines_of, moment_after, print_attempts, stamped, timed
 from drumline.cli.options import Json, TaskId, TaskIds
 from drumline.cli.output import print_json, print_json_line, say
 from drumline.cli.parameters import Option
 from drumline.cli.tables import relative, tidy
 from drumline.cli.terminal import SafePieces, is_terminal
-from drumline.cli.times import Toward, optional_moment
 from drumline.cli.watch_many import WatchOptions, watch_all
 from drumline.core.errors import Invalid, Overloaded, Unavailable
 
@@ -67,9 +66,7 @@ def logs(
     follow: Annotated[bool, Option("--follow", "-f", help="Go on until the task has ended.")] = False,
     tail: Annotated[int | None, Option("--tail", help="Only the last lines.", min=0, metavar="N")] = None,
     attempt: Annotated[int | None, Option("--attempt", help="Only this attempt.", min=1, metavar="N")] = None,
-    since: Annotated[
-        str | None, Option("--since", help="Only what was logged then or later: 10m, 09:00.", metavar="TIME")
-    ] = None,
+    since: LoggedSince = None,
     timestamps: Annotated[
         bool, Option("--timestamps", help="Begin every line with its time, and mark where each attempt begins.")
     ] = False,
@@ -80,12 +77,9 @@ def logs(
 
     Control sequences are removed; colours stay on a terminal.
     """
-    _check_log_flags(follow=follow, tail=tail, raw=raw, as_json=as_json)
-    if since is not None or timestamps:
-        if follow or raw or as_json:
-            raise Invalid("--since and --timestamps do not go with --follow, --raw and --json")
-        begin = optional_moment(since, flag="--since", toward=Toward.PAST)
-        after = None if begin is None else datetime.fromisoformat(begin)
+    is_timed, after = since is not None or timestamps, moment_after(since)
+    _check_log_flags(follow=follow, tail=tail, raw=raw, as_json=as_json, is_timed=is_timed)
+    if is_timed and not follow:
         print_attempts(client, id, since=after, timestamps=timestamps, attempt=attempt, tail=tail)
         return
     path = f"/tasks/{id}/log"
@@ -93,6 +87,8 @@ def logs(
         pieces = _followed_log(client, id, path)
     else:
         pieces = client.stream(path, follow="true" if follow else None, attempt=attempt)
+    if is_timed:
+        pieces = _timed_log(pieces, _first_start(client, id), since=after, timestamps=timestamps)
     if as_json:
         print_json({"id": id, "log": "".join(pieces)})
         return
@@ -100,8 +96,23 @@ def logs(
         say(NOTHING_LOGGED)
 
 
-def _check_log_flags(*, follow: bool, tail: int | None, raw: bool, as_json: bool) -> None:
+def _first_start(client: "ApiClient", id: str) -> datetime:
+    """Return when a task has begun to log; now, if it has not started."""
+    starts = [attempt["started_at"] for attempt in client.get(f"/tasks/{id}/attempts")["items"]]
+    return min((datetime.fromisoformat(at) for at in starts if at), default=datetime.now(UTC))
+
+
+def _timed_log(pieces: Iterable[str], start: datetime, *, since: datetime | None, timestamps: bool) -> Iterator[str]:
+    """Yield a log as it comes, line by line: only what was logged since a time, with times if they are wanted."""
+    for at, line in timed(lines_of(pieces), start):
+        if since is None or at >= since:
+            yield (stamped(at, line) if timestamps else line) + "\n"
+
+
+def _check_log_flags(*, follow: bool, tail: int | None, raw: bool, as_json: bool, is_timed: bool) -> None:
     """Raise `Invalid` for flags of `logs` that do not go together."""
+    if is_timed and (raw or as_json):
+        raise Invalid("--since and --timestamps do not go with --raw and --json")
     if follow and as_json:
         raise Invalid("--json is one document, and --follow has no end to wait for: give one of them")
     if follow and tail is not None:
@@ -270,4 +281,4 @@ def _print_end(task: dict[str, Any]) -> None:
         say(f"{task['error']['kind']}: {task['error']['message']}")
         say(f"More: drumline tasks get {task['id']}")
     elif task["status"] not in ENDED:
-        say("The time is up; the task lives on.")
+        say("The time is up; the task continues.")

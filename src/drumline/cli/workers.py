@@ -61,7 +61,7 @@ def _print_states(workers: list[dict[str, Any]]) -> None:
         click.echo(f"{worker['id']}  {_state(worker)}")
 
 
-@list_command(app, "list", COLUMNS, empty="No worker is there: drumline worker APP")
+@list_command(app, "list", COLUMNS, empty="No workers. Start one: drumline worker APP")
 def list_workers(
     client: "ApiClient",
     closed: Annotated[bool, Option("--closed", help="Workers that left lately, too.")] = False,
@@ -90,7 +90,7 @@ def _describe(_client: "ApiClient", worker: dict[str, Any]) -> None:
     print_line("runs", ", ".join(worker["types"]))
 
 
-@server_command(app, describe=_describe)
+@server_command(app, describe=_describe, page=lambda worker: f"/workers/{segment(worker['id'])}")
 def get(client: "ApiClient", id: WorkerId) -> Any:
     """Show a worker: its tasks, memory, processor time, heartbeat and version."""
     return client.get(f"/workers/{segment(id)}")

@@ -15,7 +15,7 @@ describe("the differences of two values", () => {
 
   it("are none between equal values, and one between values of two kinds", () => {
     expect(differencesOf({ a: [1, { b: 2 }] }, { a: [1, { b: 2 }] })).toEqual([]);
-    expect(differencesOf([1], { 0: 1 })).toEqual([{ path: "(whole value)", before: "[1]", after: '{"0":1}' }]);
+    expect(differencesOf([1], { 0: 1 })).toEqual([{ path: "(root)", before: "[1]", after: '{"0":1}' }]);
   });
 
   it("stop after some", () => {

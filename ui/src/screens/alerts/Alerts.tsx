@@ -66,7 +66,7 @@ export function Alerts() {
               <TextWith
                 text={texts.alerts.anAlertFires}
                 values={{
-                  subscriptions: <Link to="/notifications">{texts.alerts.subscriptions}</Link>,
+                  subscription: <Link to="/notifications">{texts.alerts.aSubscription}</Link>,
                   events: <code>alert.*</code>,
                 }}
               />

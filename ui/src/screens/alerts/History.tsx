@@ -72,5 +72,5 @@ export function History({ alert, show }: { alert?: string; show?: (value: number
 
 function endOf(incident: IncidentBody): string {
   if (incident.resolved_at === null) return texts.alerts.stillFiring;
-  return incident.reason === null ? texts.alerts.itsValue : texts.alerts.being(incident.reason);
+  return incident.reason ?? texts.alerts.itsValue;
 }

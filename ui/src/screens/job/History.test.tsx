@@ -89,7 +89,7 @@ describe("the events of a job", () => {
 
     expect(count()).toBe(4);
     expect(box.querySelector("[role=alert]")).toBeNull();
-    expect(box.textContent).toContain("the server is too old");
+    expect(box.textContent).toContain("this server version cannot list earlier attempts");
   });
 
   it("keep what is known when the next answer is that of an older server", async () => {

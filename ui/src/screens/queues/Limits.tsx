@@ -195,7 +195,7 @@ function LimitSheet({ of, onClose }: { of: LimitBody | null; onClose: () => void
             {field("rate", texts.common.rate, texts.queues.maximumStartsPerPeriodSuch, at("rate"))}
             {field("key", texts.queues.perKey, texts.queues.limitKeyOrAPayload, at("key"))}
             <Button type="submit" tone="primary" busy={put.isPending}>
-              {texts.common.set}
+              {texts.common.save}
             </Button>
           </>
         )}

@@ -47,7 +47,7 @@ export function SecretSheet({ name: first, onClose }: { name: string; onClose: (
               )}
             </Field>
             <Button type="submit" tone="primary" busy={put.isPending}>
-              {texts.common.set}
+              {texts.common.save}
             </Button>
           </>
         )}

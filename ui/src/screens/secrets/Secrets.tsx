@@ -50,8 +50,8 @@ export function Secrets() {
               texts.common.name,
               texts.common.tenant,
               texts.secrets.version,
-              texts.common.set,
-              texts.secrets.firstSet,
+              texts.secrets.updated,
+              texts.secrets.created,
               "",
             ]}
           >

@@ -108,7 +108,7 @@ function ConfigSheet({ version, onClose }: { version: number; onClose: () => voi
               )}
             </Field>
             <Button type="submit" tone="primary" busy={change.isPending}>
-              {key.trim() && !value.trim() ? texts.common.remove : texts.common.set}
+              {key.trim() && !value.trim() ? texts.common.remove : texts.common.save}
             </Button>
           </>
         )}

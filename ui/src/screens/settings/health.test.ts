@@ -4,11 +4,11 @@ import { partOf, wordsOf } from "./health";
 describe("what parts of the server say", () => {
   it("is a sentence where the part is known", () => {
     expect(wordsOf("diskSpace", { total: 2 ** 38, free: 2 ** 36, threshold: 2 ** 26 })).toBe(
-      "64.0 GiB of 256.0 GiB free; down below 64 MiB",
+      "64.0 GiB of 256.0 GiB free; unhealthy below 64 MiB",
     );
     expect(wordsOf("config", { version: 0, needs_restart: [] })).toBe("Nothing is set");
     expect(wordsOf("config", { version: 3, needs_restart: ["log.level"] })).toBe(
-      "Version 3; holds after a restart: log.level",
+      "Version 3; applies after a restart: log.level",
     );
   });
 

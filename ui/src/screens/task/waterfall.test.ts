@@ -50,7 +50,7 @@ describe("the rows of a task's timeline", () => {
     ).toEqual([
       "charge [7]: ran 2; 2 s",
       "nap: waited 6; 6 s",
-      "approval: waited 10; waits for 10 s",
+      "approval: waited 10; waiting for 10 s",
       "part: waited 1, ran 3; 3 s, completed",
     ]);
   });
