@@ -2,7 +2,7 @@ import { Link, useNavigate, useRouter, useRouterState } from "@tanstack/react-ro
 import { ChevronLeft, ChevronRight } from "lucide-react";
 import { useCallback } from "react";
 import { PLACES } from "@/shell/places";
-import { useShortcut } from "@/shell/shortcuts";
+import { copyId, useShortcut } from "@/shell/shortcuts";
 import { texts } from "@/texts";
 import css from "./Crumbs.module.css";
 import { neighboursOf } from "./neighbours";
@@ -46,6 +46,12 @@ export function Crumbs() {
   useShortcut(
     "next",
     useCallback(() => go(near?.after), [go, near?.after]),
+  );
+  useShortcut(
+    "copyPageId",
+    useCallback(() => {
+      if (home && id) void copyId(decodeURIComponent(id));
+    }, [home, id]),
   );
   if (!home || !id) return null;
   return (

@@ -1,7 +1,8 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
-import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { useHidden, usePreferences } from "@/preferences";
+import { copyId, useShortcut } from "@/shell/shortcuts";
 import { texts } from "@/texts";
 import { useMedia } from "./media";
 import css from "./Rows.module.css";
@@ -22,6 +23,8 @@ interface Props<Item> {
   items: Item[];
   columns: Column<Item>[];
   keyOf: (item: Item) => string;
+  /** The id that is copied of a row, if it is not its key. */
+  idOf?: (item: Item) => string;
   onOpen?: (item: Item) => void;
   current?: number;
   onCurrent?: (place: number) => void;
@@ -41,7 +44,9 @@ const TALL = 52;
 
 /** A table of which only the rows in view exist. */
 export function Rows<Item>(props: Props<Item>) {
-  const { items, keyOf, onOpen, onEnd, current, onCurrent, selected, onSelect } = props;
+  const { items, keyOf, onOpen, onEnd, selected, onSelect } = props;
+  const [own, setOwn] = useState(-1);
+  const { current = own, onCurrent = setOwn } = props;
   const { density } = usePreferences();
   const left = useHidden(props.label, props.columns);
   const columns = props.columns.filter((column) => !left.includes(column.name));
@@ -64,8 +69,9 @@ export function Rows<Item>(props: Props<Item>) {
     if (onEnd && items.length > 0 && last >= items.length - 20) onEnd();
   }, [last, items.length, onEnd]);
   useEffect(() => {
-    if (current !== undefined && current >= 0) rows.scrollToIndex(current, { align: "auto" });
+    if (current >= 0) rows.scrollToIndex(current, { align: "auto" });
   }, [current, rows]);
+  useRowKeys(props, current, onCurrent);
 
   function onKeyDown(event: KeyboardEvent, place: number) {
     const item = items[place];
@@ -113,7 +119,7 @@ export function Rows<Item>(props: Props<Item>) {
                 style={{ ...layout, height, transform: `translateY(${row.start}px)` }}
                 onClick={(event) => {
                   if ((event.target as HTMLElement).closest("a,button,input,label")) return;
-                  onCurrent?.(row.index);
+                  onCurrent(row.index);
                   onOpen?.(item);
                 }}
                 onKeyDown={(event) => onKeyDown(event, row.index)}
@@ -147,6 +153,31 @@ export function Rows<Item>(props: Props<Item>) {
       </div>
     </div>
   );
+}
+
+/** The keys that move to a row, open it, and copy its id. */
+function useRowKeys<Item>(
+  { items, keyOf, idOf = keyOf, onOpen }: Props<Item>,
+  current: number,
+  onCurrent: (place: number) => void,
+): void {
+  const here = items[current];
+  const go = (place: number) => {
+    if (items.length > 0) onCurrent(Math.max(0, Math.min(place, items.length - 1)));
+    return true;
+  };
+  useShortcut("down", () => go(current + 1));
+  useShortcut("up", () => go(current - 1));
+  useShortcut("open", () => {
+    if (here === undefined || !onOpen) return false;
+    onOpen(here);
+    return true;
+  });
+  useShortcut("copyId", () => {
+    if (here === undefined) return false;
+    void copyId(idOf(here));
+    return true;
+  });
 }
 
 function sortOf(sort: Sort | null | undefined, column: string): "ascending" | "descending" | "none" {

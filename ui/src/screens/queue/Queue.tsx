@@ -13,7 +13,7 @@ import { Tabs } from "@/parts/Tabs";
 import { TaskTable } from "@/parts/TaskTable";
 import { Time } from "@/parts/Time";
 import { span } from "@/parts/time";
-import { Figures, RANGES, type Range, useStats } from "@/screens/overview/Charts";
+import { ChartsOfOne, RANGES, type Range, useStats } from "@/screens/overview/Charts";
 import { useMarks } from "@/screens/overview/marks";
 import { rateOf as limitRate } from "@/screens/queues/limitRate";
 import { PauseButton } from "@/screens/queues/PauseButton";
@@ -27,7 +27,7 @@ export function Queue() {
   const last: Range = RANGES.find((range) => range === given) ?? "1h";
   const navigate = useNavigate();
   const stats = useStats(last, name);
-  const marks = useMarks(name);
+  const marks = useMarks({ queues: [name] });
   const queue = useQuery({
     queryKey: ["queue", name],
     queryFn: ({ signal }) => call("GET /api/v1/queues/{name}", { params: { name }, signal }),
@@ -56,7 +56,11 @@ export function Queue() {
       <Panel label={texts.common.facts}>
         <Facts of={factsOf(found)} />
       </Panel>
-      {stats.data === undefined ? <Unloaded of={stats} /> : <Figures stats={stats.data} queue={name} marks={marks} />}
+      {stats.data === undefined ? (
+        <Unloaded of={stats} />
+      ) : (
+        <ChartsOfOne stats={stats.data} queue={name} marks={marks} />
+      )}
       <div className={css.two}>
         <LimitTable limits={found.limits} />
         <TaskTable

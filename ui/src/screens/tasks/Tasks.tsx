@@ -21,7 +21,7 @@ import { Time, Took } from "@/parts/Time";
 import { TimeRange } from "@/parts/TimeRange";
 import { tookMs } from "@/parts/time";
 import { useHidden } from "@/preferences";
-import { isRelative, parseSearch, type TaskSearch, writeSearch } from "@/search";
+import { frozen, parseSearch, type TaskSearch, writeSearch } from "@/search";
 import { texts } from "@/texts";
 import { BulkStrip } from "./BulkStrip";
 import { useCounts, useTasks } from "./data";
@@ -108,11 +108,8 @@ export function Tasks() {
     (task: TaskBody) => void navigate({ to: "/tasks/$id", params: { id: task.id } }),
     [navigate],
   );
-  const { current, setCurrent, selected, select, isAll, takeAll, none } = useSelection(
-    items,
-    open,
-    !isRelative(search),
-  );
+  const { current, setCurrent, selected, select, allAt, takeAll, none } = useSelection(items);
+  const isAll = allAt !== null;
   const maySubmit = useMay("tasks:submit");
   const mayAct = useMay("tasks:control");
 
@@ -167,14 +164,8 @@ export function Tasks() {
       {mayAct && (selected.size > 0 || isAll) && (
         <SelectionBar
           tasks={isAll ? null : items.filter((task) => selected.has(task.id))}
-          chosen={{ search }}
-          matching={
-            isRelative(search)
-              ? `${items.length.toLocaleString("en")} ${texts.tasks.loadedWord}`
-              : search.status
-                ? (counts[search.status] ?? "")
-                : ""
-          }
+          chosen={{ search: allAt === null ? search : frozen(search, allAt) }}
+          matching={search.status ? (counts[search.status] ?? "") : ""}
           onAll={takeAll}
           onNone={none}
           onBegun={(bulk) => {

@@ -15,7 +15,8 @@ import { TaskTable } from "@/parts/TaskTable";
 import { span } from "@/parts/time";
 import { type Totals, totalsOf } from "@/parts/totals";
 import { TypeObjectives } from "@/screens/alerts/TypeObjectives";
-import { Figures, RANGES, type Range, useStats } from "@/screens/overview/Charts";
+import { ChartsOfOne, RANGES, type Range, useStats } from "@/screens/overview/Charts";
+import { useMarks } from "@/screens/overview/marks";
 import { RunSheet } from "@/screens/types/RunSheet";
 import { texts } from "@/texts";
 import css from "./Type.module.css";
@@ -43,6 +44,7 @@ export function Type() {
     refetchInterval: every(10_000),
   });
   const type = types.data?.items.find((one) => one.name === name);
+  const marks = useMarks({ type: name, queues: type?.queues ?? [] });
   const serving = workers.data?.items.filter((worker) => worker.types.includes(name)) ?? [];
   const versions = [...new Set(serving.map((worker) => worker.version))].sort();
   return (
@@ -79,7 +81,11 @@ export function Type() {
           ]}
         />
       </Panel>
-      {stats.data === undefined ? <Unloaded of={stats} /> : <Figures stats={stats.data} queue={undefined} />}
+      {stats.data === undefined ? (
+        <Unloaded of={stats} />
+      ) : (
+        <ChartsOfOne stats={stats.data} name={name} marks={marks} />
+      )}
       <TypeObjectives task={name} />
       <div className={css.two}>
         <TaskTable title={texts.type.recentFailures} query={{ name, status: "FAILED" }} none={texts.type.noFailures} />

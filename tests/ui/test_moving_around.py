@@ -1,0 +1,97 @@
+"""Keys, links and breadcrumbs lead from any page to the next, and lists are acted on as they were asked for."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.async_api import expect
+
+from tests.ui.conftest import Busy, Visit
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.services, pytest.mark.timeout(300)]
+
+
+async def test_keys_move_in_any_list_open_its_rows_and_copy_ids_and_links(visitor: Visit, busy: Busy) -> None:
+    someone = await visitor(busy.server, permissions=["clipboard-read", "clipboard-write"])
+    page = someone.page
+    await someone.open("/queues")
+    await someone.press("j", "j")
+    name = await page.evaluate("document.activeElement.textContent")
+    await someone.press("y")
+    await page.get_by_text(f"Copied {name}", exact=True).wait_for()
+    await someone.press("o")
+    await page.wait_for_url(f"**/queues/{name}")
+
+    await someone.press("Y")
+    await page.get_by_text("Copied the link").wait_for()
+    assert await page.evaluate("navigator.clipboard.readText()") == page.url
+
+    await someone.open("/jobs")
+    await page.get_by_role("row").nth(2).wait_for()
+    await someone.press("j", "o")
+    await page.wait_for_url(re.compile("/jobs/[0-9a-f-]{36}"))
+    job = page.url.split("/")[-1].split("?")[0]
+    await page.get_by_role("heading", level=1).wait_for()
+    await someone.press("y")
+    await page.get_by_text(f"Copied {job}", exact=True).wait_for()
+
+
+async def test_all_that_match_a_time_range_are_taken_not_only_those_loaded(visitor: Visit, busy: Busy) -> None:
+    for _ in range(2):
+        busy.server.submit("shell", tags=["in.range"], delay="1h", payload={"command": ["true"]})
+    someone = await visitor(busy.server)
+    page = someone.page
+    await someone.open("/tasks?tag=in.range&since=24h")
+    await page.get_by_role("checkbox").nth(1).wait_for()
+    await someone.press("a")
+    busy.server.submit("shell", tags=["in.range"], delay="1h", payload={"command": ["true"]})  # not among those loaded
+
+    async with page.expect_response(lambda reply: reply.url.endswith("/api/v1/bulk")) as waiting:
+        await page.get_by_role("toolbar").get_by_role("button", name="Cancel").click()
+    reply = await waiting.value
+    asked: Any = reply.request.post_data_json
+    answer = await reply.json()
+
+    assert answer["total"] == 3, answer
+    assert re.fullmatch(r"created>=\S+Z", asked["filter"]["expression"]), asked
+    busy.server.ask("POST", "/api/v1/bulk", {"act": "cancel", "filter": {"tag": "in.range"}})
+
+
+async def test_a_view_of_failures_keeps_every_filter_of_the_address(visitor: Visit, busy: Busy) -> None:
+    someone = await visitor(busy.server)
+    page = someone.page
+    await someone.open("/failures?queue=media&kind=ValueError&state=all&sort=count&since=7d")
+    chips = page.get_by_role("list", name="Filters")
+    assert [text.strip() for text in await chips.get_by_role("listitem").all_inner_texts()] == [
+        "queue: media", "kind: ValueError", "since: 7d",
+    ]  # fmt: skip
+    await page.get_by_role("button", name="Views").click()
+    await page.get_by_label("Save this search as").fill("whole address")
+    await page.get_by_role("button", name="Save", exact=True).click()
+    view = page.get_by_role("button", name="whole address", exact=True)
+    await view.wait_for()
+    await someone.open("/failures")
+    await page.get_by_role("button", name="Views").click()
+    await view.click()
+
+    await page.wait_for_url("**filter=**")
+    assert "state=all" in page.url
+    assert "sort=count" in page.url
+    await expect(chips).to_have_text("queue:media kind:ValueError last:7d")
+    await chips.get_by_role("link").click()
+    await page.wait_for_url(lambda url: "filter=" not in url)
+    busy.server.ask("DELETE", "/api/v1/views/failures/whole%20address")
+
+
+async def test_the_charts_of_a_type_are_about_it_alone_and_share_the_pointer(visitor: Visit, busy: Busy) -> None:
+    someone = await visitor(busy.server)
+    page = someone.page
+    await someone.open("/types/shop.ship")
+    first = page.get_by_role("img", name=re.compile("^Tasks per second"))
+    await first.hover()
+    times = page.locator("figure li").filter(has_text=re.compile(r"^\d\d:\d\d|^\d\d \w{3}"))
+    await expect(times).to_have_count(5)
+
+    await page.get_by_role("link", name="Waiting now").click()
+    await page.wait_for_url(re.compile("name=shop.ship"))
+    assert "status=queued" in page.url
