@@ -30,7 +30,9 @@ async def test_a_long_log_is_counted_found_and_scrolled_as_a_whole(visitor: Visi
     await log.get_by_text("No matches").wait_for()
 
     await page.get_by_label("Find in the log").fill("")
-    await expect(log.get_by_text("11917", exact=True).last).to_be_in_viewport()  # a log that is followed goes to its end
+    await expect(
+        log.get_by_text("11917", exact=True).last
+    ).to_be_in_viewport()  # a log that is followed goes to its end
     await log.evaluate("box => { box.scrollTop = 0 }")
     await expect(log.get_by_text("needle in the first line")).to_be_in_viewport()
 

@@ -95,3 +95,41 @@ async def test_the_charts_of_a_type_are_about_it_alone_and_share_the_pointer(vis
     await page.get_by_role("link", name="Waiting now").click()
     await page.wait_for_url(re.compile("name=shop.ship"))
     assert "status=queued" in page.url
+
+
+async def test_a_task_of_a_job_leads_back_to_the_job_and_on_to_its_queue_worker_and_type(
+    visitor: Visit, busy: Busy
+) -> None:
+    job = busy.server.ask("GET", "/api/v1/jobs?name=close%20the%20month")[1]["items"][0]
+    nodes = busy.server.ask("GET", f"/api/v1/jobs/{job['id']}/graph")[1]["nodes"]
+    task = busy.server.ask("GET", f"/api/v1/tasks/{nodes[0]['task_id']}")[1]
+    someone = await visitor(busy.server)
+    page = someone.page
+    await someone.open(f"/tasks/{task['id']}")
+
+    crumbs = page.get_by_role("navigation", name="Breadcrumb").get_by_role("listitem")
+    await expect(crumbs).to_have_text(["Jobs", job["name"], task["key"]])
+    facts = page.get_by_role("region", name="Facts")
+    for name, place in (("queue", "/queues/"), ("name", "/types/")):
+        link = facts.get_by_role("link", name=task[name], exact=True)
+        await expect(link).to_have_attribute("href", f"/ui{place}{task[name]}")
+    await crumbs.nth(1).get_by_role("link").click()
+    await page.wait_for_url(f"**/jobs/{job['id']}")
+
+
+async def test_pages_lead_on_to_the_next_of_the_list_that_they_were_opened_from(visitor: Visit, busy: Busy) -> None:
+    someone = await visitor(busy.server)
+    page = someone.page
+    near = page.get_by_role("navigation", name="Breadcrumb")
+    for place in ("/queues", "/types", "/alerts", "/failures"):
+        await someone.open(place)
+        await someone.press("j", "o")
+        await expect(near).to_contain_text(re.compile(r"\d of \d"))
+        first = page.url
+        await someone.press("]" if await near.get_by_role("button", name="Next").is_enabled() else "[")
+        assert page.url != first, place
+
+    await someone.open(f"/failures/{busy.pages[-2].split('/')[-1]}")
+    failed = page.get_by_role("table", name="Failed tasks").get_by_role("link")
+    await failed.first.click()
+    await page.wait_for_url("**/tasks/*")

@@ -8,6 +8,7 @@ import { every, ofTypes, useRefreshOn } from "@/api/queries";
 import type { AlertBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { word } from "@/parts/Mark";
+import { useRemembered } from "@/parts/neighbours";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Empty, Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
@@ -34,6 +35,7 @@ export function Alerts() {
     refetchInterval: every(15_000),
   });
   useRefreshOn(ofTypes("drumline.alert."), [["alerts"]], 2_000);
+  useRemembered("/alerts", alerts.data?.items.map((alert) => alert.id) ?? []);
   const firing = alerts.data?.items.filter((alert) => alert.state === "firing") ?? [];
   return (
     <div className={css.screen}>

@@ -7,6 +7,7 @@ import { ABOUT_FAILURES, useRefreshOn } from "@/api/queries";
 import type { GroupBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Filters } from "@/parts/Filters";
+import { useRemembered } from "@/parts/neighbours";
 import { ScreenHead } from "@/parts/Panel";
 import { SEEN } from "@/parts/range";
 import { SavedViews } from "@/parts/SavedViews";
@@ -62,6 +63,10 @@ export function Failures() {
   });
   useRefreshOn(ABOUT_FAILURES, [["failures"]], 2_000);
   const items = groups.data?.pages.flatMap((page) => page.items) ?? [];
+  useRemembered(
+    "/failures",
+    items.map((group) => group.fingerprint),
+  );
   return (
     <>
       <ScreenHead title={texts.failures.failures}>

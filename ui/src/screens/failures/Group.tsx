@@ -9,6 +9,7 @@ import type { FailureBody, TaskBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { CopyAs, serverUrl } from "@/parts/CopyAs";
 import { JsonTree } from "@/parts/JsonTree";
+import { useRemembered } from "@/parts/neighbours";
 import { Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { type Column, Rows } from "@/parts/Rows";
 import { Unloaded } from "@/parts/States";
@@ -66,6 +67,7 @@ export function Group() {
     queryKey: ["failures", "of", fingerprint],
     queryFn: ({ signal }) => call("GET /api/v1/failures", { query: { fingerprint, limit: SAMPLE }, signal }),
   });
+  useRemembered("/tasks", tasks.data?.items.map((failure) => failure.id) ?? []);
   const first = tasks.data?.items[0];
   const sample = useQuery({
     queryKey: ["task", first?.id ?? ""],

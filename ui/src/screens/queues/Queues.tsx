@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { call } from "@/api/client";
 import { every, ofTypes, useRefreshOn } from "@/api/queries";
 import { Mark } from "@/parts/Mark";
+import { useRemembered } from "@/parts/neighbours";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Sparkline } from "@/parts/Sparkline";
 import { Empty, Unloaded } from "@/parts/States";
@@ -27,7 +28,9 @@ export function Queues() {
     refetchInterval: every(5_000),
   });
   useRefreshOn(ofTypes("drumline.task.", "drumline.queue."), [["queues"]], 2_000);
-  const hours = useLastHour(queues.data?.items.map(({ name }) => name) ?? []);
+  const names = queues.data?.items.map(({ name }) => name) ?? [];
+  useRemembered("/queues", names);
+  const hours = useLastHour(names);
   return (
     <>
       <ScreenHead title={texts.common.queues} />
