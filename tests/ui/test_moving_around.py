@@ -1,6 +1,7 @@
 """Keys, links and breadcrumbs lead from any page to the next, and lists are acted on as they were asked for."""
 
 import re
+import shlex
 from typing import Any
 
 import pytest
@@ -133,3 +134,38 @@ async def test_pages_lead_on_to_the_next_of_the_list_that_they_were_opened_from(
     failed = page.get_by_role("table", name="Failed tasks").get_by_role("link")
     await failed.first.click()
     await page.wait_for_url("**/tasks/*")
+
+
+async def test_the_address_keeps_how_a_list_is_sorted(visitor: Visit, busy: Busy) -> None:
+    someone = await visitor(busy.server)
+    page = someone.page
+    await someone.open("/queues?sort=Queue")
+    names = page.get_by_role("region", name="Queues").get_by_role("rowheader")
+    assert await names.all_inner_texts() == sorted(await names.all_inner_texts())
+
+    heading = page.get_by_role("region", name="Queues").get_by_role("columnheader", name="Queued")
+    await heading.get_by_role("button").click()
+    await expect(heading).to_have_attribute("aria-sort", "descending")
+    await page.wait_for_url("**sort=-Queued**")
+    assert await someone.barriers() == []
+
+    await someone.open("/tasks?sort=-Name&tag=nobody.has.this")
+    await page.get_by_role("tab", name="Failed").or_(page.get_by_role("button", name="Failed")).first.click()
+    await page.wait_for_url("**status=failed**")
+    assert "sort=-Name" in page.url
+
+
+async def test_the_search_of_the_list_is_copied_as_a_request_that_finds_the_same(visitor: Visit, busy: Busy) -> None:
+    task = busy.server.submit("shell", tags=["to copy"], delay="1h", payload={"command": ["true"]})
+    someone = await visitor(busy.server)
+    page = someone.page
+    await someone.open("/tasks?tag=to%20copy&since=24h")
+    await page.get_by_role("button", name="Copy as…").click()
+    sheet = page.get_by_role("dialog")
+    await expect(sheet.locator("pre")).to_have_text("drumline tasks list --filter 'tag:\"to copy\" created>24h'")
+    await sheet.get_by_text("curl", exact=True).click()
+    request = shlex.split(await sheet.locator("pre").inner_text())
+
+    found = busy.server.ask("GET", request[3].removeprefix(busy.server.url))[1]["items"]
+    assert [one["id"] for one in found] == [task]
+    busy.server.ask("POST", f"/api/v1/tasks/{task}/cancel")

@@ -1247,6 +1247,7 @@ export const texts = {
     laterNotIncluded: ". Tasks submitted or changed later are not included.",
     bulkDone: (act: string, done: number, total: number) =>
       `Bulk ${act}: ${done.toLocaleString("en")} of ${total.toLocaleString("en")} done`,
+    listTheseTasks: "List these tasks",
     selectAllThatMatch: (matching: string) => `Select all ${matching} that match`,
     fresh: (count: string) => `${count} new`,
     allTasksMatching: (which: string, isNarrowed: boolean) =>

@@ -11,14 +11,21 @@ interface Props {
   of?: readonly string[];
   /** Whether they are in a box that has borders of its own, without tabs that choose the status. */
   isInside?: boolean;
+  /** Whether no list is in the box below them. */
+  isAlone?: boolean;
 }
 
 /** What a list is narrowed by, each with a way out. */
-export function Filters({ to, search, of = WORDS, isInside = false }: Props) {
+export function Filters({ to, search, of = WORDS, isInside = false, isAlone = false }: Props) {
   const words = [...of, "filter"].filter((word) => (isInside || word !== "status") && search[word]);
   if (words.length === 0) return null;
   return (
-    <ul className={css.filters} data-inside={isInside || undefined} aria-label={texts.common.filters}>
+    <ul
+      className={css.filters}
+      data-inside={isInside || undefined}
+      data-alone={isAlone || undefined}
+      aria-label={texts.common.filters}
+    >
       {words.map((word) => {
         const { [word]: value, ...rest } = search;
         return (

@@ -1,11 +1,11 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { ArrowDown, ArrowUp } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { useHidden, usePreferences } from "@/preferences";
 import { copyId, useShortcut } from "@/shell/shortcuts";
 import { texts } from "@/texts";
 import { useMedia } from "./media";
 import css from "./Rows.module.css";
+import { ariaSort, SortButton } from "./SortButton";
 import type { Sort, Sortable } from "./sorting";
 
 export interface Column<Item> extends Sortable<Item> {
@@ -91,7 +91,7 @@ export function Rows<Item>(props: Props<Item>) {
             role="columnheader"
             data-wide={column.wide || undefined}
             data-end={column.end || undefined}
-            {...(props.onSort && column.by ? { "aria-sort": sortOf(props.sort, column.name) } : {})}
+            {...(props.onSort && column.by ? { "aria-sort": ariaSort(props.sort, column.name) } : {})}
           >
             {props.onSort && column.by ? (
               <SortButton column={column.name} sort={props.sort ?? null} onSort={props.onSort} />
@@ -178,19 +178,4 @@ function useRowKeys<Item>(
     void copyId(idOf(here));
     return true;
   });
-}
-
-function sortOf(sort: Sort | null | undefined, column: string): "ascending" | "descending" | "none" {
-  if (sort?.column !== column) return "none";
-  return sort.isDown ? "descending" : "ascending";
-}
-
-function SortButton({ column, sort, onSort }: { column: string; sort: Sort | null; onSort: (column: string) => void }) {
-  const Arrow = sort?.column !== column ? null : sort.isDown ? ArrowDown : ArrowUp;
-  return (
-    <button type="button" className={css.sort} title={texts.parts.sortTheLoadedRows} onClick={() => onSort(column)}>
-      {column}
-      {Arrow && <Arrow size={12} aria-hidden="true" />}
-    </button>
-  );
 }

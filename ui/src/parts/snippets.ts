@@ -63,13 +63,19 @@ function pythonRequest(url: string, method: string, path: string, body?: unknown
 }
 
 /** One request in each of the ways. */
-function requestWays(cli: string[] | null, url: string, method: string, path: string, body?: unknown): Snippet[] {
+export function requestWays(
+  cli: string[] | null,
+  url: string,
+  method: string,
+  path: string,
+  body?: unknown,
+): Snippet[] {
   const request = [url, method, path, body] as const;
   return ways(cli?.map(shellWord).join(" ") ?? null, curl(...request), pythonRequest(...request));
 }
 
 /** Options of a command, without those that have no value. */
-function flags(of: Record<string, string | number | null | undefined>): string[] {
+export function flags(of: Record<string, string | number | null | undefined>): string[] {
   return Object.entries(of).flatMap(([flag, value]) =>
     value === null || value === undefined ? [] : [flag, String(value)],
   );

@@ -103,7 +103,7 @@ export function Failures() {
         current={state}
         onChange={(next) => void navigate({ to: "/failures", search: { ...which, sort, state: next } })}
       />
-      <Filters to="/failures" search={{ ...which, state, sort }} of={NARROWING} />
+      <Filters to="/failures" search={{ ...which, state, sort }} of={NARROWING} isAlone />
       {groups.data === undefined ? (
         <Unloaded of={groups} />
       ) : items.length === 0 ? (

@@ -83,7 +83,8 @@ const COLUMNS: Column<JobBody>[] = [
 ];
 
 export function Jobs() {
-  const search = useSearch({ from: "/jobs" });
+  const { sort: order, ...search } = useSearch({ from: "/jobs" });
+  const kept = order ? { sort: order } : {};
   const navigate = useNavigate();
   const maySubmit = useMay("tasks:submit");
   const [isOpen, setOpen] = useState(false);
@@ -122,7 +123,7 @@ export function Jobs() {
           of={search}
           onChange={(times) => {
             const { since: _since, filter: _filter, ...rest } = search;
-            void navigate({ to: "/jobs", search: { ...rest, ...times } });
+            void navigate({ to: "/jobs", search: { ...rest, ...times, ...kept } });
           }}
         />
         <SavedViews
@@ -146,9 +147,9 @@ export function Jobs() {
           label: status ? status.charAt(0).toUpperCase() + status.slice(1) : texts.common.all,
         }))}
         current={search.status ?? ""}
-        onChange={(status) => void navigate({ to: "/jobs", search: statusOf(search, status) })}
+        onChange={(status) => void navigate({ to: "/jobs", search: { ...statusOf(search, status), ...kept } })}
       />
-      <Filters to="/jobs" search={{ ...search }} of={NARROWING} />
+      <Filters to="/jobs" search={{ ...search, ...kept }} of={NARROWING} />
       <div className={css.list}>
         {jobs.data === undefined ? (
           <Unloaded of={jobs} rows={10} />

@@ -6,6 +6,8 @@ import type { TaskBody } from "@/api/types";
 import { attemptWords } from "@/parts/attempts";
 import { Button } from "@/parts/Button";
 import { Columns } from "@/parts/Columns";
+import { CopyAs, serverUrl } from "@/parts/CopyAs";
+import { searchSnippets } from "@/parts/createSnippets";
 import { Filters } from "@/parts/Filters";
 import { useRemembered } from "@/parts/neighbours";
 import { ScreenHead } from "@/parts/Panel";
@@ -92,7 +94,8 @@ const COLUMNS: Column<TaskBody>[] = [
 ];
 
 export function Tasks() {
-  const { at: _at, ...search } = useSearch({ from: "/tasks" });
+  const { at: _at, sort: order, ...search } = useSearch({ from: "/tasks" });
+  const kept = order ? { sort: order } : {};
   const navigate = useNavigate();
   const withPayload = !useHidden(texts.common.tasks, COLUMNS).includes(texts.common.payload);
   const { pages, items: loaded, fresh, refresh } = useTasks(search, withPayload);
@@ -133,7 +136,7 @@ export function Tasks() {
           of={search}
           onChange={(times) => {
             const { since: _since, filter: _filter, ...rest } = search;
-            void navigate({ to: "/tasks", search: { ...rest, ...times } });
+            void navigate({ to: "/tasks", search: { ...rest, ...times, ...kept } });
           }}
         />
         <SavedViews
@@ -144,6 +147,7 @@ export function Tasks() {
           onOpen={(text) => void navigate({ to: "/tasks", search: parseSearch(text).search })}
         />
         <Export search={search} />
+        <CopyAs title={texts.tasks.listTheseTasks} of={() => searchSnippets(serverUrl(), search)} />
         <Columns label={texts.common.tasks} columns={COLUMNS} />
         {maySubmit && (
           <Button icon={Plus} tone="primary" onClick={() => setSubmitting(true)}>
@@ -157,10 +161,10 @@ export function Tasks() {
         current={search.status ?? ""}
         onChange={(status) => {
           none();
-          void navigate({ to: "/tasks", search: narrowed(search, status) });
+          void navigate({ to: "/tasks", search: { ...narrowed(search, status), ...kept } });
         }}
       />
-      <Filters to="/tasks" search={search} />
+      <Filters to="/tasks" search={{ ...search, ...kept }} />
       {mayAct && (selected.size > 0 || isAll) && (
         <SelectionBar
           tasks={isAll ? null : items.filter((task) => selected.has(task.id))}

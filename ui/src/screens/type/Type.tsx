@@ -8,6 +8,8 @@ import { isAmong } from "@/api/patterns";
 import { every } from "@/api/queries";
 import type { TaskBody } from "@/api/types";
 import { Button } from "@/parts/Button";
+import { CopyAs, serverUrl } from "@/parts/CopyAs";
+import { typeSnippets } from "@/parts/createSnippets";
 import { type Fact, Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { Unloaded } from "@/parts/States";
 import { Tabs } from "@/parts/Tabs";
@@ -17,6 +19,7 @@ import { type Totals, totalsOf } from "@/parts/totals";
 import { TypeObjectives } from "@/screens/alerts/TypeObjectives";
 import { ChartsOfOne, RANGES, type Range, useStats } from "@/screens/overview/Charts";
 import { useMarks } from "@/screens/overview/marks";
+import { sampleOf } from "@/screens/types/form";
 import { RunSheet } from "@/screens/types/RunSheet";
 import { texts } from "@/texts";
 import css from "./Type.module.css";
@@ -61,6 +64,10 @@ export function Type() {
             {texts.common.run}
           </Button>
         )}
+        <CopyAs
+          title={texts.task.submitName(name)}
+          of={() => typeSnippets(serverUrl(), name, sampleOf(type?.payload_schema ?? null))}
+        />
       </ScreenHead>
       <Panel label={texts.common.facts}>
         {type?.doc && <p className={css.doc}>{type.doc}</p>}
