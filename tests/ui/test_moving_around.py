@@ -5,7 +5,7 @@ import shlex
 from typing import Any
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Page, expect
 
 from tests.ui.conftest import Busy, Visit
 
@@ -169,3 +169,59 @@ async def test_the_search_of_the_list_is_copied_as_a_request_that_finds_the_same
     found = busy.server.ask("GET", request[3].removeprefix(busy.server.url))[1]["items"]
     assert [one["id"] for one in found] == [task]
     busy.server.ask("POST", f"/api/v1/tasks/{task}/cancel")
+
+
+async def command(page: Page, typed: str, option: str) -> None:
+    await page.keyboard.press("Control+k")
+    await page.locator("[role=combobox]:focus").wait_for()
+    await page.keyboard.type(typed)
+    await page.get_by_role("option", name=re.compile(f"^{re.escape(option)}")).first.wait_for()
+    await page.keyboard.press("Enter")
+
+
+async def test_the_command_menu_acts_on_what_the_page_is_about_and_goes_to_any_of_them(
+    visitor: Visit, busy: Busy
+) -> None:
+    server = busy.server
+    alert = server.ask(
+        "POST", "/api/v1/alerts", {"name": "to be muted", "measure": "wait_p95", "threshold": "30s", "queue": "media"}
+    )[1]
+    someone = await visitor(server)
+    page = someone.page
+    await someone.open("/settings")
+    await command(page, "to be muted alert", "to be muted")
+    await page.wait_for_url(f"**/alerts/{alert['id']}")
+    await page.get_by_role("button", name="Mute").wait_for()
+    await command(page, "mute this", "Mute this alert")
+    await page.get_by_role("dialog", name="Mute to be muted").wait_for()
+    await someone.press("Escape")
+    server.ask("DELETE", f"/api/v1/alerts/{alert['id']}")
+
+    await someone.open("/queues/media")
+    await command(page, "pause this", "Pause this queue")
+    await page.get_by_role("dialog").get_by_label("Reason").wait_for()
+
+
+async def test_a_group_is_ignored_until_a_time_and_its_note_is_in_the_list(visitor: Visit, busy: Busy) -> None:
+    server = busy.server
+    fingerprint = server.ask("GET", "/api/v1/failures/groups?state=active")[1]["items"][-1]["fingerprint"]
+    path = f"/api/v1/failures/groups/{fingerprint}"
+    server.ask("PATCH", path, {"note": "waits for the new bank"})
+    someone = await visitor(server)
+    page = someone.page
+    await someone.open("/failures")
+    await page.get_by_text("Note: waits for the new bank").wait_for()
+    await someone.open(f"/failures/{fingerprint}")
+    await page.get_by_role("button", name="Ignore").click()
+    await someone.choose(page.get_by_label("Ignore for"), "Until a time…")
+    moment = page.get_by_label("Ignore until")
+    await moment.fill("2020-01-01 10:00")
+    ignore = page.get_by_role("dialog").get_by_role("button", name="Ignore", exact=True)
+    await expect(ignore).to_be_disabled()
+    assert await someone.barriers() == []
+    await moment.fill("2030-01-01 10:00")
+    await ignore.click()
+    await page.get_by_role("button", name="Reopen").wait_for()
+
+    assert server.ask("GET", path)[1]["ignored_until"].startswith("2030-01-01")
+    server.ask("PATCH", path, {"state": "open", "note": None})

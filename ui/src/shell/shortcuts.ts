@@ -9,7 +9,7 @@ import { currentPreferences, prefer } from "@/preferences";
 import { texts } from "@/texts";
 import { placesFor } from "./places";
 
-/** What a screen can be asked to do by one key. */
+/** What a screen can be asked to do: by one key, or by the command menu. */
 export type Shortcut =
   | "search"
   | "down"
@@ -24,7 +24,12 @@ export type Shortcut =
   | "copyPageId"
   | "copyLink"
   | "previous"
-  | "next";
+  | "next"
+  | "acknowledge"
+  | "resolve"
+  | "mute"
+  | "run"
+  | "pause";
 
 export const KEYS: Record<string, Shortcut> = {
   "/": "search",

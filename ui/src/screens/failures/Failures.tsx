@@ -162,6 +162,11 @@ function Group({ group }: { group: GroupBody }) {
             />
           </p>
         )}
+        {group.note && (
+          <p className={css.note} title={group.note}>
+            {texts.failures.noteIs(group.note)}
+          </p>
+        )}
         <p className={css.line}>
           <GroupState group={group} />
           <Tags of={group.names} />

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { call } from "@/api/client";
-import { every, ofTypes, useRefreshOn } from "@/api/queries";
+import { about, every, useRefreshOn } from "@/api/queries";
 import type { LimitBody, QueueDetails } from "@/api/types";
 import { CopyAs, serverUrl } from "@/parts/CopyAs";
 import { Mark } from "@/parts/Mark";
@@ -33,7 +33,7 @@ export function Queue() {
     queryFn: ({ signal }) => call("GET /api/v1/queues/{name}", { params: { name }, signal }),
     refetchInterval: every(5_000),
   });
-  useRefreshOn(ofTypes("drumline.queue."), [["queue", name]]);
+  useRefreshOn(about(name), [["queue", name]]);
   if (queue.data === undefined) return <Unloaded of={queue} />;
   const found = queue.data;
   return (
@@ -50,7 +50,7 @@ export function Queue() {
           current={last}
           onChange={(next) => void navigate({ to: "/queues/$name", params: { name }, search: { last: next } })}
         />
-        <PauseButton queue={found.queue} />
+        <PauseButton queue={found.queue} isPage />
         <CopyAs title={name} of={() => readSnippets(serverUrl(), "queue", name)} />
       </ScreenHead>
       <Panel label={texts.common.facts}>
