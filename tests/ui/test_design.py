@@ -80,7 +80,7 @@ async def test_a_task_leads_back_to_its_list_and_on_to_the_next(visitor: Visit, 
     await someone.press("[")
     await expect(crumbs).to_contain_text("1 of ")
     await expect(crumbs.get_by_role("button", name="Previous")).to_be_disabled()
-    await crumbs.get_by_role("link", name="Tasks").click()
+    await crumbs.get_by_title("Back to Tasks").click()
     await page.get_by_role("table", name="Tasks").wait_for()
 
 

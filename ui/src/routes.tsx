@@ -8,6 +8,8 @@ import { screen } from "./screen";
 import { type TaskSearch, WORDS } from "./search";
 
 export interface TasksSearch extends TaskSearch {
+  /** The column that the loaded rows are sorted by, with - before it downwards. */
+  sort?: string;
   /** The place in the list, for a link to it. */
   at?: string;
 }
@@ -26,6 +28,7 @@ export interface JobsSearch {
   /** Submitted within the last so long. */
   since?: string;
   filter?: string;
+  sort?: string;
 }
 
 export interface FailuresSearch {
@@ -49,6 +52,11 @@ function texts(given: Record<string, unknown>, names: readonly string[]): Record
   return found;
 }
 
+/** The address of a list that can be sorted. */
+function sortSearch(given: Record<string, unknown>): { sort?: string } {
+  return texts(given, ["sort"]);
+}
+
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
 const home = createRoute({
@@ -70,7 +78,7 @@ const overview = createRoute({
 const tasks = createRoute({
   getParentRoute: () => root,
   path: "/tasks",
-  validateSearch: (given: Record<string, unknown>): TasksSearch => texts(given, [...WORDS, "filter", "at"]),
+  validateSearch: (given: Record<string, unknown>): TasksSearch => texts(given, [...WORDS, "filter", "sort", "at"]),
   component: screen(() => import("@/screens/tasks/Tasks"), "Tasks"),
 });
 
@@ -92,7 +100,7 @@ const jobs = createRoute({
   getParentRoute: () => root,
   path: "/jobs",
   validateSearch: (given: Record<string, unknown>): JobsSearch =>
-    texts(given, ["status", "name", "owner", "since", "filter"]),
+    texts(given, ["status", "name", "owner", "since", "filter", "sort"]),
   component: screen(() => import("@/screens/jobs/Jobs"), "Jobs"),
 });
 
@@ -120,6 +128,7 @@ const compareTasks = createRoute({
 const queues = createRoute({
   getParentRoute: () => root,
   path: "/queues",
+  validateSearch: sortSearch,
   component: screen(() => import("@/screens/queues/Queues"), "Queues"),
 });
 
@@ -152,6 +161,7 @@ const bulk = createRoute({
 const keys = createRoute({
   getParentRoute: () => root,
   path: "/keys",
+  validateSearch: sortSearch,
   component: screen(() => import("@/screens/keys/Keys"), "Keys"),
 });
 
@@ -166,7 +176,7 @@ const audit = createRoute({
 const schedules = createRoute({
   getParentRoute: () => root,
   path: "/schedules",
-  validateSearch: (given: Record<string, unknown>): { new?: string } => texts(given, ["new"]),
+  validateSearch: (given: Record<string, unknown>): { new?: string; sort?: string } => texts(given, ["new", "sort"]),
   component: screen(() => import("@/screens/schedules/Schedules"), "Schedules"),
 });
 
@@ -179,6 +189,7 @@ const schedule = createRoute({
 const alerts = createRoute({
   getParentRoute: () => root,
   path: "/alerts",
+  validateSearch: sortSearch,
   component: screen(() => import("@/screens/alerts/Alerts"), "Alerts"),
 });
 

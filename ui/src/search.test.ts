@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseSearch, spanOf, writeSearch } from "./search";
+import { frozen, parseSearch, spanOf, termsOf, writeSearch } from "./search";
 
 describe("a time span", () => {
   it("is a number and a unit", () => {
@@ -15,6 +15,17 @@ describe("a time span", () => {
   it("narrows a search to what ended within it", () => {
     expect(parseSearch("status:failed ended:15m").search).toEqual({ status: "failed", ended: "15m" });
     expect(parseSearch("ended:soon").notes[0]).toContain("not a duration");
+  });
+});
+
+describe("a search that is frozen", () => {
+  it("has times in place of spans", () => {
+    const now = Date.parse("2026-11-18T14:00:00Z");
+    expect(frozen({ status: "failed", since: "2h", ended: "15m", filter: "-queue:bulk" }, now)).toEqual({
+      status: "failed",
+      filter: "-queue:bulk created>=2026-11-18T12:00:00.000Z ended>=2026-11-18T13:45:00.000Z",
+    });
+    expect(frozen({ queue: "mail" }, now)).toEqual({ queue: "mail" });
   });
 });
 
@@ -52,6 +63,13 @@ describe("the search box", () => {
     const search = { name: "a*b", tag: "x,y", key: ">1" };
     expect(writeSearch(search)).toBe('name:"a*b" tag:"x,y" key:">1"');
     expect(parseSearch(writeSearch(search)).search).toEqual(search);
+  });
+
+  it("writes the filters of any list as terms", () => {
+    expect(termsOf({ queue: "a b", name: undefined, kind: "ValueError", last: "2h" }, "count>1")).toBe(
+      'queue:"a b" kind:ValueError last:2h count>1',
+    );
+    expect(termsOf({ queue: undefined })).toBe("");
   });
 
   it("says what it does not know", () => {

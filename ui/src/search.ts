@@ -139,9 +139,14 @@ function noteOn(term: string): string | null {
   return span ? `"${span}" is not a duration; use 15m, 2h or 7d` : null;
 }
 
-/** Whether a search means times counted back from now, which bulk operations do not take. */
-export function isRelative(search: TaskSearch): boolean {
-  return search.ended !== undefined || search.since !== undefined;
+/** A search with times instead of spans that are counted back from now, so that it means the same a moment later. */
+export function frozen({ since, ended, ...search }: TaskSearch, now: number): TaskSearch {
+  const term = (field: string, span: string | undefined) => {
+    const ms = span === undefined ? null : spanOf(span);
+    return ms === null ? [] : [`${field}>=${new Date(now - ms).toISOString()}`];
+  };
+  const terms = [...(search.filter ? [search.filter] : []), ...term("created", since), ...term("ended", ended)];
+  return terms.length > 0 ? { ...search, filter: terms.join(" ") } : search;
 }
 
 const UNITS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -158,7 +163,13 @@ export function writeSearch(search: TaskSearch): string {
   return [...words, ...(search.filter ? [search.filter] : [])].join(" ");
 }
 
-function quoted(value: string, word: Word): string {
+/** What a list is narrowed by, as terms: each field with its value, then the terms as they were typed. */
+export function termsOf(search: Readonly<Record<string, string | undefined>>, filter = ""): string {
+  const terms = Object.entries(search).flatMap(([field, value]) => (value ? [`${field}:${quoted(value, field)}`] : []));
+  return [...terms, filter].join(" ").trim();
+}
+
+function quoted(value: string, word: string): string {
   const isOdd = word === "status" ? /[\s"]/ : /[\s"*,]|^[<>=]/;
   return isOdd.test(value) ? JSON.stringify(value) : value;
 }

@@ -131,6 +131,15 @@ export const ABOUT_FAILURES = ofTypes(
   "drumline.bulk.",
 );
 
+/** Events that change what has failed for one cause: decisions about it, and failures of its tasks. */
+export function aboutGroup(fingerprint: string, names: readonly string[]): Concern {
+  return (event) => {
+    if (event.type.startsWith("drumline.failure_group.")) return event.subject === fingerprint;
+    const { name } = event.data ?? {};
+    return ABOUT_FAILURES(event) && (typeof name !== "string" || names.length === 0 || names.includes(name));
+  };
+}
+
 /** Events about jobs, and about tasks of jobs. */
 export const ABOUT_JOBS: Concern = (event) => event.type.startsWith("drumline.job.") || Boolean(event.data?.job);
 

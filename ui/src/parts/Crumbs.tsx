@@ -1,8 +1,8 @@
 import { Link, useNavigate, useRouter, useRouterState } from "@tanstack/react-router";
 import { ChevronLeft, ChevronRight } from "lucide-react";
-import { useCallback } from "react";
+import { type ReactNode, useCallback } from "react";
 import { PLACES } from "@/shell/places";
-import { useShortcut } from "@/shell/shortcuts";
+import { copyId, useShortcut } from "@/shell/shortcuts";
 import { texts } from "@/texts";
 import css from "./Crumbs.module.css";
 import { neighboursOf } from "./neighbours";
@@ -30,8 +30,15 @@ function LinkToList() {
   return home ? <Link to={home.to}>{texts.parts.backTo(home.label)}</Link> : null;
 }
 
-/** On the page of a single thing: the way back to its list, and to those before and after it there. */
-export function Crumbs() {
+interface CrumbsProps {
+  /** What the thing is called. */
+  name: string;
+  /** Links to what it belongs to, from the list on; to the list alone unless given. */
+  path?: readonly ReactNode[] | undefined;
+}
+
+/** On the page of a single thing: the way back to what it belongs to, and to those before and after it in the list. */
+export function Crumbs({ name, path }: CrumbsProps) {
   const { place, id, home } = usePlace();
   const navigate = useNavigate();
   const near = home && id ? neighboursOf(place, decodeURIComponent(id)) : null;
@@ -47,13 +54,35 @@ export function Crumbs() {
     "next",
     useCallback(() => go(near?.after), [go, near?.after]),
   );
+  useShortcut(
+    "copyPageId",
+    useCallback(() => {
+      if (home && id) void copyId(decodeURIComponent(id));
+    }, [home, id]),
+  );
   if (!home || !id) return null;
   return (
     <nav className={css.crumbs} aria-label={texts.parts.breadcrumb}>
-      <Link to={home.to}>{home.label}</Link>
+      <ol>
+        {(
+          path ?? [
+            <Link key="list" to={home.to}>
+              {home.label}
+            </Link>,
+          ]
+        ).map((link, place) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a link is its place
+          <li key={place}>{link}</li>
+        ))}
+        <li aria-current="page" title={name}>
+          {name}
+        </li>
+      </ol>
       {near && near.count > 1 && (
         <span className={css.near}>
-          {texts.parts.ofAll(near.number, near.count)}
+          <Link to={home.to} title={texts.parts.backTo(home.label)}>
+            {texts.parts.ofAll(near.number, near.count)}
+          </Link>
           <button
             type="button"
             aria-label={texts.parts.previous}

@@ -5,18 +5,27 @@ import { texts } from "@/texts";
 import css from "./Filters.module.css";
 
 interface Props {
-  to: "/tasks" | "/logs";
-  search: TaskSearch;
+  to: "/tasks" | "/logs" | "/jobs" | "/failures";
+  search: Readonly<Record<string, string>>;
+  /** The fields that narrow it, besides the terms. */
+  of?: readonly string[];
   /** Whether they are in a box that has borders of its own, without tabs that choose the status. */
   isInside?: boolean;
+  /** Whether no list is in the box below them. */
+  isAlone?: boolean;
 }
 
 /** What a list is narrowed by, each with a way out. */
-export function Filters({ to, search, isInside = false }: Props) {
-  const words = [...WORDS, "filter" as const].filter((word) => (isInside || word !== "status") && search[word]);
+export function Filters({ to, search, of = WORDS, isInside = false, isAlone = false }: Props) {
+  const words = [...of, "filter"].filter((word) => (isInside || word !== "status") && search[word]);
   if (words.length === 0) return null;
   return (
-    <ul className={css.filters} data-inside={isInside || undefined} aria-label={texts.common.filters}>
+    <ul
+      className={css.filters}
+      data-inside={isInside || undefined}
+      data-alone={isAlone || undefined}
+      aria-label={texts.common.filters}
+    >
       {words.map((word) => {
         const { [word]: value, ...rest } = search;
         return (
@@ -25,7 +34,12 @@ export function Filters({ to, search, isInside = false }: Props) {
               {word === "filter" ? "" : `${word}: `}
               <strong>{value}</strong>
             </span>
-            <Link to={to} search={rest} aria-label={texts.tasks.removeFilterWord(word)} title={texts.common.remove}>
+            <Link
+              to={to}
+              search={rest as TaskSearch}
+              aria-label={texts.tasks.removeFilterWord(word)}
+              title={texts.common.remove}
+            >
               <X size={13} aria-hidden="true" />
             </Link>
           </li>

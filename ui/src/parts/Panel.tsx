@@ -44,15 +44,25 @@ export function Facts({ of }: { of: Fact[] }) {
   );
 }
 
+interface ScreenHeadProps {
+  title: ReactNode;
+  name?: string;
+  /** What it is called among the breadcrumbs; its name unless given. */
+  crumb?: string;
+  /** Links to what it belongs to, if that is more than its list. */
+  path?: readonly ReactNode[] | undefined;
+  children?: ReactNode;
+}
+
 /** The head of a screen: what it is, and what can be done. Its name is also the window's. */
-export function ScreenHead({ title, name, children }: { title: ReactNode; name?: string; children?: ReactNode }) {
+export function ScreenHead({ title, name, crumb, path, children }: ScreenHeadProps) {
   const words = name ?? (typeof title === "string" ? title : "");
   useEffect(() => {
     if (words) document.title = `${words} · Drumline`;
   }, [words]);
   return (
     <header className={css.screenHead}>
-      <Crumbs />
+      <Crumbs name={crumb ?? words} path={path} />
       <h1>{title}</h1>
       {children && <div className={css.aside}>{children}</div>}
     </header>

@@ -1,10 +1,11 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { ArrowDown, ArrowUp } from "lucide-react";
-import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { useHidden, usePreferences } from "@/preferences";
+import { copyId, useShortcut } from "@/shell/shortcuts";
 import { texts } from "@/texts";
 import { useMedia } from "./media";
 import css from "./Rows.module.css";
+import { ariaSort, SortButton } from "./SortButton";
 import type { Sort, Sortable } from "./sorting";
 
 export interface Column<Item> extends Sortable<Item> {
@@ -22,6 +23,8 @@ interface Props<Item> {
   items: Item[];
   columns: Column<Item>[];
   keyOf: (item: Item) => string;
+  /** The id that is copied of a row, if it is not its key. */
+  idOf?: (item: Item) => string;
   onOpen?: (item: Item) => void;
   current?: number;
   onCurrent?: (place: number) => void;
@@ -41,7 +44,9 @@ const TALL = 52;
 
 /** A table of which only the rows in view exist. */
 export function Rows<Item>(props: Props<Item>) {
-  const { items, keyOf, onOpen, onEnd, current, onCurrent, selected, onSelect } = props;
+  const { items, keyOf, onOpen, onEnd, selected, onSelect } = props;
+  const [own, setOwn] = useState(-1);
+  const { current = own, onCurrent = setOwn } = props;
   const { density } = usePreferences();
   const left = useHidden(props.label, props.columns);
   const columns = props.columns.filter((column) => !left.includes(column.name));
@@ -64,8 +69,9 @@ export function Rows<Item>(props: Props<Item>) {
     if (onEnd && items.length > 0 && last >= items.length - 20) onEnd();
   }, [last, items.length, onEnd]);
   useEffect(() => {
-    if (current !== undefined && current >= 0) rows.scrollToIndex(current, { align: "auto" });
+    if (current >= 0) rows.scrollToIndex(current, { align: "auto" });
   }, [current, rows]);
+  useRowKeys(props, current, onCurrent);
 
   function onKeyDown(event: KeyboardEvent, place: number) {
     const item = items[place];
@@ -85,7 +91,7 @@ export function Rows<Item>(props: Props<Item>) {
             role="columnheader"
             data-wide={column.wide || undefined}
             data-end={column.end || undefined}
-            {...(props.onSort && column.by ? { "aria-sort": sortOf(props.sort, column.name) } : {})}
+            {...(props.onSort && column.by ? { "aria-sort": ariaSort(props.sort, column.name) } : {})}
           >
             {props.onSort && column.by ? (
               <SortButton column={column.name} sort={props.sort ?? null} onSort={props.onSort} />
@@ -113,7 +119,7 @@ export function Rows<Item>(props: Props<Item>) {
                 style={{ ...layout, height, transform: `translateY(${row.start}px)` }}
                 onClick={(event) => {
                   if ((event.target as HTMLElement).closest("a,button,input,label")) return;
-                  onCurrent?.(row.index);
+                  onCurrent(row.index);
                   onOpen?.(item);
                 }}
                 onKeyDown={(event) => onKeyDown(event, row.index)}
@@ -149,17 +155,27 @@ export function Rows<Item>(props: Props<Item>) {
   );
 }
 
-function sortOf(sort: Sort | null | undefined, column: string): "ascending" | "descending" | "none" {
-  if (sort?.column !== column) return "none";
-  return sort.isDown ? "descending" : "ascending";
-}
-
-function SortButton({ column, sort, onSort }: { column: string; sort: Sort | null; onSort: (column: string) => void }) {
-  const Arrow = sort?.column !== column ? null : sort.isDown ? ArrowDown : ArrowUp;
-  return (
-    <button type="button" className={css.sort} title={texts.parts.sortTheLoadedRows} onClick={() => onSort(column)}>
-      {column}
-      {Arrow && <Arrow size={12} aria-hidden="true" />}
-    </button>
-  );
+/** The keys that move to a row, open it, and copy its id. */
+function useRowKeys<Item>(
+  { items, keyOf, idOf = keyOf, onOpen }: Props<Item>,
+  current: number,
+  onCurrent: (place: number) => void,
+): void {
+  const here = items[current];
+  const go = (place: number) => {
+    if (items.length > 0) onCurrent(Math.max(0, Math.min(place, items.length - 1)));
+    return true;
+  };
+  useShortcut("down", () => go(current + 1));
+  useShortcut("up", () => go(current - 1));
+  useShortcut("open", () => {
+    if (here === undefined || !onOpen) return false;
+    onOpen(here);
+    return true;
+  });
+  useShortcut("copyId", () => {
+    if (here === undefined) return false;
+    void copyId(idOf(here));
+    return true;
+  });
 }

@@ -21,11 +21,13 @@ interface SavedViewsProps {
   /** The name under which the columns of the list are kept, and their names. */
   label?: string;
   columns?: readonly { name: string; isExtra?: boolean }[];
-  onOpen: (filter: string) => void;
+  /** Other things of the address that belong to the view: a list without columns keeps them in their place. */
+  settings?: Readonly<Record<string, string>>;
+  onOpen: (filter: string, settings: Record<string, string>) => void;
 }
 
 /** Filters with a name that the server keeps: one's own and shared ones, with their columns. */
-export function SavedViews({ page, filter, label, columns, onOpen }: SavedViewsProps) {
+export function SavedViews({ page, filter, label, columns, settings, onOpen }: SavedViewsProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
@@ -38,9 +40,10 @@ export function SavedViews({ page, filter, label, columns, onOpen }: SavedViewsP
           filter={filter}
           {...(label ? { label } : {})}
           {...(columns ? { columns } : {})}
-          onOpen={(text) => {
+          {...(settings ? { settings } : {})}
+          onOpen={(text, kept) => {
             setOpen(false);
-            onOpen(text);
+            onOpen(text, kept);
           }}
           onClose={() => setOpen(false)}
         />
@@ -49,7 +52,21 @@ export function SavedViews({ page, filter, label, columns, onOpen }: SavedViewsP
   );
 }
 
-function ViewsSheet({ page, filter, label, columns, onOpen, onClose }: SavedViewsProps & { onClose: () => void }) {
+/** The settings that a view was saved with. */
+function settingsOf(view: ViewBody, names: readonly string[]): Record<string, string> {
+  const kept = view.columns.map((column) => column.split(":") as [string, string | undefined]);
+  return Object.fromEntries(kept.flatMap(([name, value]) => (value && names.includes(name) ? [[name, value]] : [])));
+}
+
+function ViewsSheet({
+  page,
+  filter,
+  label,
+  columns,
+  settings,
+  onOpen,
+  onClose,
+}: SavedViewsProps & { onClose: () => void }) {
   const client = useQueryClient();
   const mayShare = useMay("tasks:control");
   const { hidden } = usePreferences();
@@ -61,7 +78,11 @@ function ViewsSheet({ page, filter, label, columns, onOpen, onClose }: SavedView
     queryFn: ({ signal }) => call("GET /api/v1/views", { query: { page }, signal }),
   });
   const left = label ? hidden[label] : undefined;
-  const shown = left && columns ? columns.map((one) => one.name).filter((one) => !left.includes(one)) : [];
+  const shown = settings
+    ? Object.entries(settings).map(([name, value]) => `${name}:${value}`)
+    : left && columns
+      ? columns.map((one) => one.name).filter((one) => !left.includes(one))
+      : [];
   const save = useMutation({
     mutationFn: () =>
       call("PUT /api/v1/views/{page}/{name}", {
@@ -90,7 +111,7 @@ function ViewsSheet({ page, filter, label, columns, onOpen, onClose }: SavedView
       const kept = columns.map((one) => one.name).filter((one) => !view.columns.includes(one));
       prefer({ hidden: view.columns.length === 0 ? others : { ...others, [label]: kept } });
     }
-    onOpen(view.filter);
+    onOpen(view.filter, settings ? settingsOf(view, Object.keys(settings)) : {});
   }
 
   return (

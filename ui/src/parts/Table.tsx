@@ -1,9 +1,18 @@
 import { type ReactNode, useLayoutEffect, useRef } from "react";
 import { texts } from "@/texts";
+import { ariaSort, SortButton } from "./SortButton";
+import type { Sort, Sortable } from "./sorting";
 import css from "./Table.module.css";
 
+interface TableProps {
+  head: string[];
+  /** How the rows are sorted, where some headings change that. */
+  sorting?: { columns: readonly Sortable<never>[]; sort: Sort | null; onSort: (column: string) => void };
+  children: ReactNode;
+}
+
 /** A table of a few rows; longer ones are `Rows`. On narrow screens each row is a card whose values say what they are. */
-export function Table({ head, children }: { head: string[]; children: ReactNode }) {
+export function Table({ head, sorting, children }: TableProps) {
   const body = useRef<HTMLTableSectionElement>(null);
   useLayoutEffect(() => {
     for (const row of body.current?.rows ?? []) {
@@ -20,11 +29,17 @@ export function Table({ head, children }: { head: string[]; children: ReactNode 
       <table className={css.table}>
         <thead>
           <tr>
-            {head.map((name) => (
-              <th key={name} scope="col">
-                {name || <span className="hidden">{texts.parts.actions}</span>}
-              </th>
-            ))}
+            {head.map((name) =>
+              sorting?.columns.some((column) => column.by && column.name === name) ? (
+                <th key={name} scope="col" aria-sort={ariaSort(sorting.sort, name)}>
+                  <SortButton column={name} sort={sorting.sort} onSort={sorting.onSort} />
+                </th>
+              ) : (
+                <th key={name} scope="col">
+                  {name || <span className="hidden">{texts.parts.actions}</span>}
+                </th>
+              ),
+            )}
           </tr>
         </thead>
         <tbody ref={body}>{children}</tbody>

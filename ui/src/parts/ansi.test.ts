@@ -8,7 +8,17 @@ describe("lines of a log", () => {
       { text: "red", colour: "red", isBold: true },
       { text: " b" },
     ]);
-    expect(piecesOf("\u001b[2Kplain\u001b[38;5;7m!")).toEqual([{ text: "plain" }, { text: "!" }]);
+    expect(piecesOf("\u001b[2Kplain")).toEqual([{ text: "plain" }]);
+  });
+
+  it("take the arguments of extended colours for what they are", () => {
+    const colours = (codes: string) => piecesOf(`\u001b[${codes}mx`).map(({ colour, isBold }) => [colour, isBold])[0];
+    expect(colours("38;5;1")).toEqual(["red", undefined]);
+    expect(colours("38;5;12;1")).toEqual(["blue", true]);
+    expect(colours("31;38;5;130")).toEqual([undefined, undefined]);
+    expect(colours("38;2;1;31;32")).toEqual([undefined, undefined]);
+    expect(colours("32;48;2;1;31;0")).toEqual(["green", undefined]);
+    expect(colours("48;5;1")).toEqual([undefined, undefined]);
   });
 
   it("have links to addresses of the web and to nothing else", () => {

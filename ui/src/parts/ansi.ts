@@ -23,10 +23,20 @@ interface Style {
   isBold: boolean;
 }
 
-function styled(style: Style, codes: string): Style {
+/** How many codes belong to one that begins a colour: `5;n` of 256, or `2;r;g;b`. */
+const ARGUMENTS: Record<number, number> = { 5: 2, 2: 4 };
+
+function styled(style: Style, given: string): Style {
   let { colour, isBold } = style;
-  for (const code of codes === "" ? [0] : codes.split(";").map(Number)) {
-    if (code === 0) [colour, isBold] = [undefined, false];
+  const codes = given === "" ? [0] : given.split(";").map(Number);
+  for (let place = 0; place < codes.length; place++) {
+    const code = codes[place] ?? 0;
+    if (code === 38 || code === 48) {
+      const [kind = 0, number = 0] = codes.slice(place + 1);
+      // The first 16 of 256 colours have names; other colours are left out, and so are those of the background.
+      if (code === 38) colour = kind === 5 && number < 16 ? NAMES[number % 8] : undefined;
+      place += ARGUMENTS[kind] ?? 0;
+    } else if (code === 0) [colour, isBold] = [undefined, false];
     else if (code === 1) isBold = true;
     else if (code === 22) isBold = false;
     else if (code === 39) colour = undefined;

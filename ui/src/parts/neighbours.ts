@@ -7,7 +7,7 @@ const lists = new Map<string, readonly string[]>();
 export function useRemembered(place: string, ids: readonly string[]): void {
   useEffect(() => {
     if (ids.length > 0) lists.set(place, ids);
-  }, [place, ids]);
+  });
 }
 
 export interface Neighbours {

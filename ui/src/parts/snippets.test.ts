@@ -20,6 +20,8 @@ const TASK = {
   timeout: null,
   tags: ["vip"],
   limit_key: null,
+  backoff: { base: 2, factor: 2, cap: 3600, jitter: 0 },
+  notify: [],
 };
 
 describe("snippets", () => {
@@ -34,12 +36,26 @@ describe("snippets", () => {
 
     expect(cli).toBe(
       `drumline submit 'send mail' --payload '{"to":"o'\\''neil@example.org","id":12345678901234567890}' ` +
-        "--queue mail --retries 3 --priority 5 --tag vip",
+        "--queue mail --retries 3 --backoff 2 --priority 5 --tag vip",
     );
     expect(http).toContain("12345678901234567890");
     expect(http).toContain('-H "X-API-Key: $DRUMLINE_API_KEY"');
     expect(python).toContain(`json.loads("{\\"to\\":\\"o'neil@example.org\\",\\"id\\":12345678901234567890}")`);
     expect(python).toContain('tags=["vip"],');
+  });
+
+  it("repeats the backoff and the notifications of a task", () => {
+    const ada = { on: ["completed", "failed"], webhook: null, email: "ada@example.org" };
+    const hook = { on: ["cancelled"], webhook: "https://example.org/x", email: null };
+    const [cli] = taskSnippets("http://x", { ...TASK, notify: [ada] }).map(({ text }) => text);
+    const backoff = { ...TASK.backoff, factor: 1 };
+    const other = taskSnippets("http://x", { ...TASK, backoff, notify: [ada, hook] });
+
+    expect(cli).toContain("--backoff 2 --priority 5 --tag vip --notify ada@example.org");
+    expect(other.map(({ id }) => id)).toEqual(["curl", "python"]);
+    expect(other[0]?.text).toContain('"backoff":{"base":2,"factor":1,"cap":3600,"jitter":0}');
+    expect(other[0]?.text).toContain('{"on":["cancelled"],"webhook":"https://example.org/x"}');
+    expect(other[1]?.text).toContain('NotifyTarget(webhook="https://example.org/x", on=("cancelled",))');
   });
 
   it("has no body where there is none", () => {

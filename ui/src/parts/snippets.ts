@@ -63,13 +63,19 @@ function pythonRequest(url: string, method: string, path: string, body?: unknown
 }
 
 /** One request in each of the ways. */
-function requestWays(cli: string[] | null, url: string, method: string, path: string, body?: unknown): Snippet[] {
+export function requestWays(
+  cli: string[] | null,
+  url: string,
+  method: string,
+  path: string,
+  body?: unknown,
+): Snippet[] {
   const request = [url, method, path, body] as const;
   return ways(cli?.map(shellWord).join(" ") ?? null, curl(...request), pythonRequest(...request));
 }
 
 /** Options of a command, without those that have no value. */
-function flags(of: Record<string, string | number | null | undefined>): string[] {
+export function flags(of: Record<string, string | number | null | undefined>): string[] {
   return Object.entries(of).flatMap(([flag, value]) =>
     value === null || value === undefined ? [] : [flag, String(value)],
   );
@@ -85,6 +91,32 @@ export interface TaskLike {
   timeout: number | null;
   tags: string[];
   limit_key: string | null;
+  backoff: BackoffLike;
+  notify: readonly NotifyLike[];
+}
+
+interface BackoffLike {
+  base: number;
+  factor: number;
+  cap: number;
+  jitter: number;
+}
+
+interface NotifyLike {
+  on: readonly string[];
+  webhook: string | null;
+  email: string | null;
+}
+
+/** Whom to notify, as a request names them. */
+export function notifyLike(notify: readonly NotifyLike[]): Record<string, unknown>[] {
+  return notify.map(({ on, webhook, email }) => ({ on, ...(webhook === null ? { email } : { webhook }) }));
+}
+
+/** What of a task the command line has options for: the first wait of a usual backoff, and the usual outcomes. */
+function canSay({ backoff: { factor, cap, jitter }, notify }: TaskLike): boolean {
+  const isUsual = factor === 2 && cap === 3600 && jitter === 0;
+  return isUsual && notify.every(({ on }) => [...on].sort().join() === "completed,failed");
 }
 
 export function requestLike(task: TaskLike): Record<string, unknown> {
@@ -94,33 +126,40 @@ export function requestLike(task: TaskLike): Record<string, unknown> {
     queue: task.queue,
     ...(task.priority ? { priority: task.priority } : {}),
     retries: task.retries,
+    backoff: task.backoff,
     ...(task.timeout === null ? {} : { timeout: task.timeout }),
     ...(task.tags.length ? { tags: task.tags } : {}),
     ...(task.limit_key === null ? {} : { limit_key: task.limit_key }),
+    ...(task.notify.length ? { notify: notifyLike(task.notify) } : {}),
   };
 }
 
-/** Ways to submit a task like this one. */
+/** Ways to submit a task like this one, without the idempotency key and the collapse rule: both would refer to the task there is. */
 export function taskSnippets(url: string, task: TaskLike): Snippet[] {
   const payload = encode(task.payload ?? null);
   const cli = ["drumline", "submit", shellWord(task.name), "--payload", shellWord(payload)];
   cli.push("--queue", shellWord(task.queue), "--retries", String(task.retries));
+  cli.push("--backoff", String(task.backoff.base));
   if (task.priority) cli.push("--priority", String(task.priority));
   if (task.timeout !== null) cli.push("--timeout", String(task.timeout));
   for (const tag of task.tags) cli.push("--tag", shellWord(tag));
   if (task.limit_key !== null) cli.push("--limit-key", shellWord(task.limit_key));
+  for (const { webhook, email } of task.notify) cli.push("--notify", shellWord(webhook ?? email ?? ""));
+  const { base, factor, cap, jitter } = task.backoff;
   const options = [
     `queue=${pythonText(task.queue)}`,
     `retries=${task.retries}`,
+    `backoff=Backoff(base=${base}, factor=${factor}, cap=${cap}, jitter=${jitter})`,
     ...(task.priority ? [`priority=${task.priority}`] : []),
     ...(task.timeout === null ? [] : [`timeout=${task.timeout}`]),
     ...(task.tags.length ? [`tags=[${task.tags.map(pythonText).join(", ")}]`] : []),
     ...(task.limit_key === null ? [] : [`limit_key=${pythonText(task.limit_key)}`]),
+    ...(task.notify.length ? [`notify=[${task.notify.map(pythonTarget).join(", ")}]`] : []),
   ];
   const python = [
     "import json",
     "",
-    "from drumline import Drumline",
+    `from drumline import Backoff, Drumline${task.notify.length ? ", NotifyTarget" : ""}`,
     "",
     `app = Drumline("console", url=${pythonText(url)})  # the key: DRUMLINE_API_KEY`,
     "handle = app.submit_task(",
@@ -130,7 +169,16 @@ export function taskSnippets(url: string, task: TaskLike): Snippet[] {
     ")",
     "print(handle.result())",
   ];
-  return ways(cli.join(" "), curl(url, "POST", "/api/v1/tasks", requestLike(task)), python.join("\n"));
+  const request = curl(url, "POST", "/api/v1/tasks", requestLike(task));
+  return ways(canSay(task) ? cli.join(" ") : null, request, python.join("\n"));
+}
+
+function pythonTarget({ on, webhook, email }: NotifyLike): string {
+  const to = webhook === null ? `email=${pythonText(email ?? "")}` : `webhook=${pythonText(webhook)}`;
+  return `NotifyTarget(${to}, on=(${on
+    .map((outcome) => `${pythonText(outcome)}, `)
+    .join("")
+    .trimEnd()}))`;
 }
 
 /** Ways to read a job. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nextSort, type Sortable, sorted } from "./sorting";
+import { nextSort, type Sortable, sorted, sortFrom, sortText } from "./sorting";
 
 interface Row {
   name: string;
@@ -28,6 +28,14 @@ describe("sorting", () => {
   it("leaves a list as it came without a column to sort by", () => {
     expect(sorted(ROWS, COLUMNS, null)).toBe(ROWS);
     expect(sorted(ROWS, COLUMNS, { column: "Tags", isDown: true })).toBe(ROWS);
+  });
+
+  it("is kept in the address, and is none for columns that there are not", () => {
+    for (const isDown of [true, false]) {
+      const sort = { column: "Duration", isDown };
+      expect(sortFrom(sortText(sort), COLUMNS)).toEqual(sort);
+    }
+    expect(["-Tags", "Nothing", undefined].map((text) => sortFrom(text, COLUMNS))).toEqual([null, null, null]);
   });
 
   it("goes down, up, and back to the order of the list", () => {

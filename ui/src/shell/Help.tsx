@@ -5,41 +5,70 @@ import { texts } from "@/texts";
 import css from "./Help.module.css";
 import { usePlaces } from "./places";
 
-const KEYS: [string, string][] = [
-  [texts.shell.ctrlK, texts.shell.commandMenu],
-  ["/", "search"],
-  ["j  k", texts.shell.nextPreviousRow],
-  [texts.shell.oEnter, texts.shell.openTheRow],
-  ["x  X", texts.shell.selectTheRowAllRows],
-  ["a", texts.shell.allThatMatch],
-  ["r", "retry"],
-  ["c", "cancel"],
-  ["y  Y", texts.shell.copyIdCopyLink],
-  ["[  ]", texts.shell.previousNextItemOfThe],
-  [".", texts.shell.pauseResumeLiveChanges],
-  ["z", texts.shell.timeZone],
-  ["t", "theme"],
-  ["?", texts.shell.thisList],
+type Key = [key: string, meaning: string];
+
+/** The keys, by where they work. */
+const GROUPS: [where: string, keys: Key[]][] = [
+  [
+    texts.shell.everywhere,
+    [
+      [texts.shell.ctrlK, texts.shell.commandMenu],
+      ["/", "search"],
+      ["Y", texts.shell.copyTheLinkOfThePage],
+      [".", texts.shell.pauseResumeLiveChanges],
+      ["z", texts.shell.timeZone],
+      ["t", "theme"],
+      ["?", texts.shell.thisList],
+    ],
+  ],
+  [
+    texts.shell.inEveryList,
+    [
+      ["j  k", texts.shell.nextPreviousRow],
+      [texts.shell.oEnter, texts.shell.openTheRow],
+      ["y", texts.shell.copyItsId],
+    ],
+  ],
+  [
+    texts.shell.inTheListOfTasks,
+    [
+      ["x  X", texts.shell.selectTheRowAllRows],
+      ["a", texts.shell.allThatMatch],
+      ["r", texts.shell.selectedTasks("retry")],
+      ["c", texts.shell.selectedTasks("cancel")],
+    ],
+  ],
+  [
+    texts.shell.onThePageOfOne,
+    [
+      ["y", texts.shell.copyItsId],
+      ["[  ]", texts.shell.previousNextItemOfThe],
+      ["r", texts.shell.taskOrJob("retry")],
+      ["c", texts.shell.taskOrJob("cancel")],
+    ],
+  ],
 ];
 
 export function Help({ onClose }: { onClose: () => void }) {
   const { shortcuts } = usePreferences();
-  const places = usePlaces();
+  const places = usePlaces().map((place): Key => [`g ${place.key}`, place.label]);
   return (
     <Sheet title={texts.shell.keyboard} onClose={onClose}>
-      <dl className={css.keys}>
-        {[
-          ...KEYS,
-          ...places.map((place): [string, string] => [`g ${place.key}`, texts.shell.goTo(place.label.toLowerCase())]),
-        ].map(([key, meaning]) => (
-          <div key={key}>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{meaning}</dd>
-          </div>
-        ))}
-      </dl>
+      {[...GROUPS, [texts.shell.goToAPage, places] as const].map(([where, keys]) => (
+        <section key={where} aria-label={where}>
+          <h3 className={css.where}>{where}</h3>
+          <dl className={css.keys}>
+            {keys.map(([key, meaning]) => (
+              <div key={key}>
+                <dt>
+                  <kbd>{key}</kbd>
+                </dt>
+                <dd>{meaning}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
       <p>
         <a href={`${PREFIX}/docs/`}>{texts.shell.documentation}</a>
       </p>

@@ -1,15 +1,28 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { Blocks, CalendarClock, GitFork, ListChecks, Rows3, Search, Wrench } from "lucide-react";
+import {
+  BellRing,
+  Blocks,
+  CalendarClock,
+  CircleX,
+  GitFork,
+  ListChecks,
+  Rows3,
+  Search,
+  Server,
+  Wrench,
+} from "lucide-react";
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
 import { call } from "@/api/client";
 import { live } from "@/api/live";
+import { useMay } from "@/api/me";
 import { useModal } from "@/parts/modal";
+import { workerName } from "@/parts/worker";
 import { currentPreferences, prefer } from "@/preferences";
 import { parseSearch, type TaskSearch } from "@/search";
 import { texts } from "@/texts";
 import css from "./Palette.module.css";
-import { type Act, useActsAnywhere, useActsHere } from "./paletteActs";
+import { type Act, useActsAnywhere, useActsHere, useActsOnOther } from "./paletteActs";
 import { type Place, usePlaces } from "./places";
 
 type Entry = Act;
@@ -103,18 +116,19 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
 function useEntries(text: string, onHelp: () => void): Entry[] {
   const things = useThings();
   const here = useActsHere();
+  const onOther = useActsOnOther();
   const navigate = useNavigate();
   const places = usePlaces();
   return useMemo(() => {
     const wanted = text.trim().toLowerCase();
     const words = wanted.split(/\s+/).filter(Boolean);
-    const entries = [...here, ...fixed(navigate, places, onHelp), ...things];
+    const entries = [...here, ...onOther, ...fixed(navigate, places, onHelp), ...things];
     const found = entries.filter((entry) => {
       const name = `${entry.text} ${entry.hint}`.toLowerCase();
       return words.every((word) => name.includes(word));
     });
     return [...typed(text.trim(), navigate), ...found].slice(0, MOST);
-  }, [text, things, here, navigate, places, onHelp]);
+  }, [text, things, here, onOther, navigate, places, onHelp]);
 }
 
 /** What the text itself may mean: an id, or a search. */
@@ -205,6 +219,25 @@ function useThings(): Entry[] {
     queryFn: () => call("GET /api/v1/jobs", { query: { limit: 50 } }),
     ...options,
   }).data;
+  const [mayAlerts, mayWorkers, mayFailures] = [useMay("alerts:read"), useMay("workers:read"), useMay("tasks:read")];
+  const alerts = useQuery({
+    queryKey: ["alerts", "list"],
+    queryFn: () => call("GET /api/v1/alerts", { query: { limit: 200 } }),
+    enabled: mayAlerts,
+    ...options,
+  }).data;
+  const workers = useQuery({
+    queryKey: ["workers"],
+    queryFn: () => call("GET /api/v1/workers", {}),
+    enabled: mayWorkers,
+    ...options,
+  }).data;
+  const groups = useQuery({
+    queryKey: ["failures", "count"],
+    queryFn: () => call("GET /api/v1/failures/groups", { query: { limit: 50, state: "active" } }),
+    enabled: mayFailures,
+    ...options,
+  }).data;
   const acts = useActsAnywhere(queues?.items ?? NONE, schedules?.items ?? NONE);
   return useMemo(
     () => [
@@ -212,15 +245,15 @@ function useThings(): Entry[] {
         id: `queue-${place}`,
         icon: Rows3,
         text: queue.name,
-        hint: texts.shell.tasksOfTheQueue,
-        go: () => void navigate({ to: "/tasks", search: { queue: queue.name } }),
+        hint: texts.shell.queueWord,
+        go: () => void navigate({ to: "/queues/$name", params: { name: queue.name } }),
       })),
       ...(types?.items ?? []).map((type, place) => ({
         id: `type-${place}`,
         icon: Blocks,
         text: type.name,
-        hint: texts.shell.tasksOfTheType,
-        go: () => void navigate({ to: "/tasks", search: { name: type.name } }),
+        hint: texts.shell.typeWord,
+        go: () => void navigate({ to: "/types/$name", params: { name: type.name } }),
       })),
       ...(schedules?.items ?? []).map((schedule, place) => ({
         id: `schedule-${place}`,
@@ -236,8 +269,29 @@ function useThings(): Entry[] {
         hint: texts.shell.jobValue(job.status.toLowerCase()),
         go: () => void navigate({ to: "/jobs/$id", params: { id: job.id } }),
       })),
+      ...(alerts?.items ?? []).map((alert, place) => ({
+        id: `alert-${place}`,
+        icon: BellRing,
+        text: alert.name,
+        hint: texts.shell.alertWord,
+        go: () => void navigate({ to: "/alerts/$id", params: { id: alert.id } }),
+      })),
+      ...(workers?.items ?? []).map((worker, place) => ({
+        id: `worker-${place}`,
+        icon: Server,
+        text: workerName(worker),
+        hint: texts.shell.workerWord,
+        go: () => void navigate({ to: "/workers/$id", params: { id: worker.id } }),
+      })),
+      ...(groups?.items ?? []).map((group, place) => ({
+        id: `group-${place}`,
+        icon: CircleX,
+        text: texts.shell.causeOf(group.kind, group.message),
+        hint: texts.shell.failureGroup,
+        go: () => void navigate({ to: "/failures/$fingerprint", params: { fingerprint: group.fingerprint } }),
+      })),
       ...acts, // last: who types a name and presses Enter goes there, and changes nothing
     ],
-    [acts, queues, types, schedules, jobs, navigate],
+    [acts, queues, types, schedules, jobs, alerts, workers, groups, navigate],
   );
 }

@@ -6,6 +6,7 @@ import { prefer, usePreferences } from "@/preferences";
 import { texts } from "@/texts";
 import { AlertCount } from "./AlertCount";
 import { FailureCount } from "./FailureCount";
+import { PausedCount } from "./PausedCount";
 import { GROUPS, usePlaces } from "./places";
 import css from "./Rail.module.css";
 
@@ -39,6 +40,7 @@ export function Rail() {
                     </Link>
                     {place.to === "/failures" && <FailureCount />}
                     {place.to === "/alerts" && <AlertCount />}
+                    {place.to === "/queues" && <PausedCount />}
                   </li>
                 ))}
               </ul>

@@ -1,14 +1,27 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useRouterState } from "@tanstack/react-router";
-import { Ban, CalendarPlus, type LucideIcon, Pause, Play, RotateCcw, Zap } from "lucide-react";
+import {
+  Ban,
+  BellOff,
+  BellRing,
+  CalendarPlus,
+  Check,
+  CheckCheck,
+  type LucideIcon,
+  Pause,
+  Play,
+  RotateCcw,
+  Zap,
+} from "lucide-react";
 import { useMemo } from "react";
 import { call } from "@/api/client";
-import { useMay, useMayOn } from "@/api/me";
-import type { JobBody, QueueBody, ScheduleBody, TaskBody } from "@/api/types";
+import { useMay, useMayOn, useMe } from "@/api/me";
+import { isAmong } from "@/api/patterns";
+import type { AlertBody, GroupBody, JobBody, QueueBody, QueueDetails, ScheduleBody, TaskBody } from "@/api/types";
 import { problemText } from "@/parts/act";
 import { say } from "@/parts/toasts";
 import { texts } from "@/texts";
-import { doShortcut } from "./shortcuts";
+import { doShortcut, type Shortcut } from "./shortcuts";
 
 /** Something that the command menu can do. */
 export interface Act {
@@ -58,6 +71,53 @@ export function useActsHere(): Act[] {
     }
     return acts;
   }, [task, job, mayTask, mayJob]);
+}
+
+/** What can be done with the failure group, alert, schedule or queue of this page. */
+export function useActsOnOther(): Act[] {
+  const [kind = "", given = ""] = useRouterState({
+    select: (state) => state.location.pathname.split("/").filter(Boolean).slice(-2),
+    structuralSharing: true,
+  });
+  const client = useQueryClient();
+  const me = useMe();
+  const mayGroups = useMay("tasks:control");
+  const mayAlerts = useMay("alerts:write");
+  const maySchedules = useMay("schedules:write");
+  const mayQueues = useMay("queues:control");
+  const id = decodeURIComponent(given);
+  const read = <Thing>(ofKind: string, may: boolean, ...key: string[]) =>
+    kind === ofKind && may ? client.getQueryData<Thing>([...key, id]) : undefined;
+  const group = read<GroupBody>("failures", mayGroups, "failures", "group");
+  const alert = read<AlertBody>("alerts", mayAlerts, "alerts", "one");
+  const schedule = read<ScheduleBody>("schedules", maySchedules, "schedule");
+  const queue = read<QueueDetails>("queues", mayQueues && isAmong(id, me?.queues ?? []), "queue")?.queue;
+  return useMemo(() => {
+    const act = (does: Shortcut, icon: LucideIcon, words: string, what: string, hint: string): Act => ({
+      id: `${does}-this`,
+      icon,
+      text: texts.shell.actOnThis(words, what),
+      hint,
+      go: () => doShortcut(does),
+    });
+    const acts: Act[] = [];
+    if (group) {
+      const isOpen = group.state === "open" || group.state === "regressed";
+      if (isOpen) acts.push(act("acknowledge", Check, texts.failures.acknowledge, "group", group.kind));
+      if (group.state !== "resolved")
+        acts.push(act("resolve", CheckCheck, texts.failures.resolve, "group", group.kind));
+    }
+    if (alert) {
+      const [icon, words] = alert.muted_until ? [BellRing, texts.alerts.unmute] : [BellOff, texts.alerts.mute];
+      acts.push(act("mute", icon, words, "alert", alert.name));
+    }
+    if (schedule) acts.push(act("run", Zap, texts.common.run, "schedule", schedule.name));
+    if (queue) {
+      const [icon, words] = queue.is_paused ? [Play, texts.common.resume] : [Pause, texts.common.pause];
+      acts.push(act("pause", icon, words, "queue", queue.name));
+    }
+    return acts;
+  }, [group, alert, schedule, queue]);
 }
 
 /** What can be done anywhere: pause and resume queues and schedules, run a schedule, make a new one. */

@@ -3,10 +3,13 @@ import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { live } from "@/api/live";
 import type { MeBody } from "@/api/types";
+import { copy } from "@/parts/Copy";
+import { say } from "@/parts/toasts";
 import { currentPreferences, prefer } from "@/preferences";
+import { texts } from "@/texts";
 import { placesFor } from "./places";
 
-/** What a screen can be asked to do by one key. */
+/** What a screen can be asked to do: by one key, or by the command menu. */
 export type Shortcut =
   | "search"
   | "down"
@@ -18,9 +21,15 @@ export type Shortcut =
   | "retry"
   | "cancel"
   | "copyId"
+  | "copyPageId"
   | "copyLink"
   | "previous"
-  | "next";
+  | "next"
+  | "acknowledge"
+  | "resolve"
+  | "mute"
+  | "run"
+  | "pause";
 
 export const KEYS: Record<string, Shortcut> = {
   "/": "search",
@@ -39,23 +48,69 @@ export const KEYS: Record<string, Shortcut> = {
   "]": "next",
 };
 
-const listeners = new Map<Shortcut, Set<() => void>>();
+/** What a key does; `true` if it did it, so that nothing else is done in its place. */
+type Listener = () => unknown;
+const listeners = new Map<Shortcut, Set<Listener>>();
 
 /** Do something when its key is pressed, until the returned function is called. */
-export function onShortcut(shortcut: Shortcut, act: () => void): () => void {
+export function onShortcut(shortcut: Shortcut, act: Listener): () => void {
   const acts = listeners.get(shortcut) ?? new Set();
   listeners.set(shortcut, acts);
   acts.add(act);
   return () => acts.delete(act);
 }
 
-/** Do what a key would do on this page. */
+/** Do what a key would do on this page: what the page has for it, or else what rows of any list do. */
 export function doShortcut(shortcut: Shortcut): void {
-  for (const act of listeners.get(shortcut) ?? []) act();
+  if (!isDone(shortcut)) anywhere[shortcut]?.();
 }
 
-export function useShortcut(shortcut: Shortcut, act: () => void): void {
+function isDone(shortcut: Shortcut): boolean {
+  return [...(listeners.get(shortcut) ?? [])].map((act) => act()).includes(true);
+}
+
+export function useShortcut(shortcut: Shortcut, act: Listener): void {
   useEffect(() => onShortcut(shortcut, act), [shortcut, act]);
+}
+
+/** The links of the rows of lists that are no `Rows`: tables, tiles and cards. */
+function rowLinks(): HTMLAnchorElement[] {
+  return [...document.querySelectorAll<HTMLAnchorElement>("main :is(tbody th a, h2 a, a[data-row])")];
+}
+
+function focusedLink(): HTMLAnchorElement | undefined {
+  return rowLinks().find((link) => link === document.activeElement);
+}
+
+/** Focus the link of the next row, or of the one before. */
+function focusRow(step: 1 | -1): void {
+  const links = rowLinks();
+  const at = links.indexOf(document.activeElement as HTMLAnchorElement);
+  links[at < 0 ? 0 : Math.max(0, Math.min(links.length - 1, at + step))]?.focus();
+}
+
+/** Copy the id that the focused row leads to, or else that of the page. */
+function copyFocusedId(): void {
+  const id = focusedLink()?.pathname.split("/").at(-1);
+  if (id) void copyId(decodeURIComponent(id));
+  else isDone("copyPageId");
+}
+
+const anywhere: Partial<Record<Shortcut, () => void>> = {
+  down: () => focusRow(1),
+  up: () => focusRow(-1),
+  open: () => focusedLink()?.click(),
+  copyId: copyFocusedId,
+  copyLink: () => void copyLink(),
+};
+
+/** Copy an id or a name, and say so. */
+export async function copyId(id: string): Promise<void> {
+  if (await copy(id)) say(texts.parts.copiedId(id));
+}
+
+async function copyLink(): Promise<void> {
+  if (await copy(window.location.href)) say(texts.parts.copiedTheLink);
 }
 
 /** The keys that work everywhere. They never fire while somebody types, and can be turned off. */
@@ -81,7 +136,7 @@ export function useShortcuts({ help, palette }: { help: () => void; palette: () 
       if (event.key === "Enter" && !isOnPage(event)) return;
       const act = acts[event.key];
       if (act) act();
-      else if (event.key in KEYS) for (const one of listeners.get(KEYS[event.key] as Shortcut) ?? []) one();
+      else if (event.key in KEYS) doShortcut(KEYS[event.key] as Shortcut);
       else return;
       event.preventDefault();
     }

@@ -69,7 +69,7 @@ function Head({ alert }: { alert: AlertBody }) {
     <ScreenHead title={alert.name}>
       {mayWrite && (
         <>
-          <MuteButton alert={alert} />
+          <MuteButton alert={alert} isPage />
           <Button
             icon={alert.enabled ? Pause : Play}
             busy={acts.change.isPending}

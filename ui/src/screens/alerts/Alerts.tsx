@@ -8,8 +8,10 @@ import { every, ofTypes, useRefreshOn } from "@/api/queries";
 import type { AlertBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { word } from "@/parts/Mark";
+import { useRemembered } from "@/parts/neighbours";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Empty, Unloaded } from "@/parts/States";
+import { type Sortable, useSorted } from "@/parts/sorting";
 import { Table } from "@/parts/Table";
 import { TextWith } from "@/parts/TextWith";
 import { Time } from "@/parts/Time";
@@ -24,6 +26,17 @@ import { shownValue } from "./values";
 
 const MOST = 200;
 
+const COLUMNS: Sortable<AlertBody>[] = [
+  { name: texts.common.name, by: (alert) => alert.name },
+  { name: texts.common.state, by: (alert) => alert.state },
+  { name: texts.alerts.severity, by: (alert) => alert.severity },
+];
+const NONE: AlertBody[] = [];
+
+function idOf(alert: AlertBody): string {
+  return alert.id;
+}
+
 /** What fires now, the rules, the objectives, and when rules fired. */
 export function Alerts() {
   const mayWrite = useMay("alerts:write");
@@ -34,6 +47,8 @@ export function Alerts() {
     refetchInterval: every(15_000),
   });
   useRefreshOn(ofTypes("drumline.alert."), [["alerts"]], 2_000);
+  const { shown, ...sorting } = useSorted(alerts.data?.items ?? NONE, COLUMNS, idOf);
+  useRemembered("/alerts", shown.map(idOf));
   const firing = alerts.data?.items.filter((alert) => alert.state === "firing") ?? [];
   return (
     <div className={css.screen}>
@@ -74,6 +89,7 @@ export function Alerts() {
           </Empty>
         ) : (
           <Table
+            sorting={{ columns: COLUMNS, ...sorting }}
             head={[
               texts.common.name,
               texts.alerts.firesWhen,
@@ -83,7 +99,7 @@ export function Alerts() {
               "",
             ]}
           >
-            {alerts.data.items.map((alert) => (
+            {shown.map((alert) => (
               <Rule key={alert.id} alert={alert} mayWrite={mayWrite} />
             ))}
           </Table>

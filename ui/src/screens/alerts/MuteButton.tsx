@@ -6,6 +6,7 @@ import { Field } from "@/parts/Field";
 import { Form } from "@/parts/Form";
 import { Select } from "@/parts/Select";
 import { Sheet } from "@/parts/Sheet";
+import { useShortcut } from "@/shell/shortcuts";
 import { texts } from "@/texts";
 import { useAlertActs } from "./acts";
 
@@ -17,10 +18,15 @@ const FOR = [
 ];
 
 /** Mutes an alert for a while, or ends that. */
-export function MuteButton({ alert }: { alert: AlertBody }) {
+export function MuteButton({ alert, isPage = false }: { alert: AlertBody; isPage?: boolean }) {
   const { change } = useAlertActs(alert);
   const [isOpen, setOpen] = useState(false);
   const [until, setUntil] = useState("1h");
+  useShortcut("mute", () => {
+    if (!isPage) return;
+    if (alert.muted_until) change.mutate({ muted_until: null });
+    else setOpen(true);
+  });
   if (alert.muted_until) {
     return (
       <Button icon={BellRing} busy={change.isPending} onClick={() => change.mutate({ muted_until: null })}>

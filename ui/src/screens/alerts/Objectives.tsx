@@ -7,6 +7,8 @@ import { useMay } from "@/api/me";
 import { every } from "@/api/queries";
 import type { SloBody } from "@/api/types";
 import { Button } from "@/parts/Button";
+import { CopyAs, serverUrl } from "@/parts/CopyAs";
+import { sloSnippets } from "@/parts/createSnippets";
 import { Panel } from "@/parts/Panel";
 import { Empty, Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
@@ -52,6 +54,7 @@ export function Objectives() {
             texts.alerts.budgetLeft,
             texts.alerts.burn1h,
             texts.alerts.burn6h,
+            "",
           ]}
         >
           {slos.data.items.map((slo) => (
@@ -71,6 +74,11 @@ export function Objectives() {
               </td>
               <td>{burn(slo.burn_1h)}</td>
               <td>{burn(slo.burn_6h)}</td>
+              <td>
+                <span className={css.acts}>
+                  <CopyAs title={texts.common.createName(slo.name)} of={() => sloSnippets(serverUrl(), slo)} />
+                </span>
+              </td>
             </tr>
           ))}
         </Table>

@@ -4,6 +4,7 @@ import { call } from "@/api/client";
 import { every, ofTypes, useRefreshOn } from "@/api/queries";
 import { HowTo } from "@/parts/HowTo";
 import { Mark, word } from "@/parts/Mark";
+import { useRemembered } from "@/parts/neighbours";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Empty, Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
@@ -23,6 +24,7 @@ export function Bulks() {
     refetchInterval: every(3_000),
   });
   useRefreshOn(ofTypes("drumline.bulk."), [["bulk"]]);
+  useRemembered("/bulk", bulks.data?.items.flatMap((bulk) => bulk.id ?? []) ?? []);
   return (
     <div className={css.screen}>
       <ScreenHead title={texts.bulk.bulkOperations} />

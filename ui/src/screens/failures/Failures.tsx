@@ -6,6 +6,8 @@ import { useMay } from "@/api/me";
 import { ABOUT_FAILURES, useRefreshOn } from "@/api/queries";
 import type { GroupBody } from "@/api/types";
 import { Button } from "@/parts/Button";
+import { Filters } from "@/parts/Filters";
+import { useRemembered } from "@/parts/neighbours";
 import { ScreenHead } from "@/parts/Panel";
 import { SEEN } from "@/parts/range";
 import { SavedViews } from "@/parts/SavedViews";
@@ -16,6 +18,7 @@ import { TextWith } from "@/parts/TextWith";
 import { Time } from "@/parts/Time";
 import { TimeRange } from "@/parts/TimeRange";
 import { sinceOf } from "@/screens/tasks/data";
+import { termsOf } from "@/search";
 import { texts } from "@/texts";
 import { ActSheet, type FailureAct } from "./ActSheet";
 import css from "./Failures.module.css";
@@ -30,6 +33,9 @@ const STATES = [
   { id: "all", label: texts.common.all },
 ] as const;
 type State = (typeof STATES)[number]["id"];
+
+/** What narrows the list besides its state and its terms. */
+const NARROWING = ["queue", "name", "kind", "since"] as const;
 
 /** What failed for good, by cause. */
 export function Failures() {
@@ -57,6 +63,10 @@ export function Failures() {
   });
   useRefreshOn(ABOUT_FAILURES, [["failures"]], 2_000);
   const items = groups.data?.pages.flatMap((page) => page.items) ?? [];
+  useRemembered(
+    "/failures",
+    items.map((group) => group.fingerprint),
+  );
   return (
     <>
       <ScreenHead title={texts.failures.failures}>
@@ -71,9 +81,10 @@ export function Failures() {
         />
         <SavedViews
           page="failures"
-          filter={[since ? `last:${since}` : "", narrowing.filter ?? ""].join(" ").trim()}
-          onOpen={(filter) =>
-            void navigate({ to: "/failures", search: { state, sort, ...(filter ? { filter } : {}) } })
+          filter={termsOf({ queue: which.queue, name: which.name, kind: which.kind, last: since }, which.filter)}
+          settings={{ state, sort }}
+          onOpen={(filter, settings) =>
+            void navigate({ to: "/failures", search: { state, sort, ...settings, ...(filter ? { filter } : {}) } })
           }
         />
         <Tabs
@@ -92,6 +103,7 @@ export function Failures() {
         current={state}
         onChange={(next) => void navigate({ to: "/failures", search: { ...which, sort, state: next } })}
       />
+      <Filters to="/failures" search={{ ...which, state, sort }} of={NARROWING} isAlone />
       {groups.data === undefined ? (
         <Unloaded of={groups} />
       ) : items.length === 0 ? (
@@ -127,7 +139,12 @@ function Group({ group }: { group: GroupBody }) {
   return (
     <article className={css.group}>
       <div className={css.what}>
-        <Link to="/failures/$fingerprint" params={{ fingerprint: group.fingerprint }} className={css.kind ?? ""}>
+        <Link
+          to="/failures/$fingerprint"
+          params={{ fingerprint: group.fingerprint }}
+          className={css.kind ?? ""}
+          data-row
+        >
           {group.kind}
         </Link>
         <p className={css.message}>{group.message}</p>
@@ -143,6 +160,11 @@ function Group({ group }: { group: GroupBody }) {
                 ),
               }}
             />
+          </p>
+        )}
+        {group.note && (
+          <p className={css.note} title={group.note}>
+            {texts.failures.noteIs(group.note)}
           </p>
         )}
         <p className={css.line}>

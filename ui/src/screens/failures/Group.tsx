@@ -4,11 +4,12 @@ import { CopyPlus } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 import { call } from "@/api/client";
 import { useMay } from "@/api/me";
-import { ABOUT_FAILURES, useRefreshOn } from "@/api/queries";
+import { aboutGroup, useRefreshOn } from "@/api/queries";
 import type { FailureBody, TaskBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { CopyAs, serverUrl } from "@/parts/CopyAs";
 import { JsonTree } from "@/parts/JsonTree";
+import { useRemembered } from "@/parts/neighbours";
 import { Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { type Column, Rows } from "@/parts/Rows";
 import { Unloaded } from "@/parts/States";
@@ -66,13 +67,21 @@ export function Group() {
     queryKey: ["failures", "of", fingerprint],
     queryFn: ({ signal }) => call("GET /api/v1/failures", { query: { fingerprint, limit: SAMPLE }, signal }),
   });
+  useRemembered("/tasks", tasks.data?.items.map((failure) => failure.id) ?? []);
   const first = tasks.data?.items[0];
   const sample = useQuery({
     queryKey: ["task", first?.id ?? ""],
     queryFn: ({ signal }) => call("GET /api/v1/tasks/{id}", { params: { id: first?.id ?? "" }, signal }),
     enabled: first !== undefined,
   });
-  useRefreshOn(ABOUT_FAILURES, [["failures"]], 2_000);
+  useRefreshOn(
+    aboutGroup(fingerprint, group.data?.names ?? []),
+    [
+      ["failures", "group", fingerprint],
+      ["failures", "of", fingerprint],
+    ],
+    2_000,
+  );
   if (group.data === undefined) return <Unloaded of={group} />;
   const found = group.data;
   return (
@@ -80,7 +89,7 @@ export function Group() {
       <ScreenHead title={found.kind}>
         {mayAct && (
           <>
-            <TriageActs group={found} />
+            <TriageActs group={found} isPage />
             <RetryFirst group={found} />
             <Button tone="primary" onClick={() => setAct("retry")}>
               {texts.failures.retryAll}

@@ -7,12 +7,16 @@ import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
 import { Form } from "@/parts/Form";
 import { Mark, type Tone, word } from "@/parts/Mark";
+import { Moment } from "@/parts/Moment";
 import { Panel } from "@/parts/Panel";
 import { Select } from "@/parts/Select";
 import { Sheet } from "@/parts/Sheet";
 import { Sparkline } from "@/parts/Sparkline";
 import { Time } from "@/parts/Time";
+import { fromTyped, typed } from "@/parts/time";
 import { say } from "@/parts/toasts";
+import { usePreferences } from "@/preferences";
+import { useShortcut } from "@/shell/shortcuts";
 import { texts } from "@/texts";
 import css from "./Triage.module.css";
 import { last24 } from "./trend";
@@ -24,11 +28,14 @@ const TONES: Record<GroupBody["state"], Tone> = {
   resolved: "good",
   ignored: "none",
 };
+const CHOSEN = "chosen";
+const DAY_MS = 86_400_000;
 const IGNORE_FOR = [
   { value: "1h", label: texts.failures.n1Hour },
   { value: "24h", label: texts.failures.n1Day },
   { value: "7d", label: texts.failures.n1Week },
   { value: "30d", label: texts.failures.n30Days },
+  { value: CHOSEN, label: texts.failures.untilATime },
 ];
 const TRY_FIRST = 5;
 
@@ -65,12 +72,14 @@ function useDecide(group: GroupBody) {
 }
 
 /** Buttons that decide about a group. */
-export function TriageActs({ group }: { group: GroupBody }) {
+export function TriageActs({ group, isPage = false }: { group: GroupBody; isPage?: boolean }) {
   const decide = useDecide(group);
   const [ignores, setIgnores] = useState(false);
   const mayAct = useMay("tasks:control");
-  if (!mayAct) return null;
   const isOpen = group.state === "open" || group.state === "regressed";
+  useShortcut("acknowledge", () => isPage && isOpen && decide.mutate({ state: "acknowledged" }));
+  useShortcut("resolve", () => isPage && group.state !== "resolved" && decide.mutate({ state: "resolved" }));
+  if (!mayAct) return null;
   return (
     <>
       {isOpen && (
@@ -103,7 +112,11 @@ export function TriageActs({ group }: { group: GroupBody }) {
 }
 
 function IgnoreSheet({ onIgnore, onClose }: { onIgnore: (until: string) => void; onClose: () => void }) {
+  const { zone } = usePreferences();
   const [until, setUntil] = useState("24h");
+  const [time, setTime] = useState(() => typed(Date.now() + DAY_MS, zone));
+  const chosen = fromTyped(time, zone);
+  const isPast = until === CHOSEN && (chosen === null || chosen.getTime() <= Date.now());
   return (
     <Sheet
       title={texts.failures.ignoreThisGroup}
@@ -111,17 +124,32 @@ function IgnoreSheet({ onIgnore, onClose }: { onIgnore: (until: string) => void;
       footer={
         <>
           <Button onClick={onClose}>{texts.common.close}</Button>
-          <Button type="submit" form="ignore" tone="primary">
+          <Button type="submit" form="ignore" tone="primary" disabled={isPast}>
             {texts.failures.ignore}
           </Button>
         </>
       }
     >
-      <Form id="ignore" error={null} fields={[]} onSubmit={() => onIgnore(until)}>
+      <Form
+        id="ignore"
+        error={null}
+        fields={[]}
+        onSubmit={() => onIgnore(until === CHOSEN && chosen ? chosen.toISOString() : until)}
+      >
         {() => (
-          <Field label={texts.failures.ignoreFor} hint={texts.failures.thenItIsOpenAgain}>
-            {(props) => <Select {...props} value={until} choices={IGNORE_FOR} onChange={setUntil} />}
-          </Field>
+          <>
+            <Field label={texts.failures.ignoreFor} hint={texts.failures.thenItIsOpenAgain}>
+              {(props) => <Select {...props} value={until} choices={IGNORE_FOR} onChange={setUntil} />}
+            </Field>
+            {until === CHOSEN && (
+              <Field
+                label={texts.failures.ignoreUntil}
+                problem={chosen && isPast ? texts.failures.mustBeInTheFuture : null}
+              >
+                {(props) => <Moment {...props} value={time} onChange={setTime} />}
+              </Field>
+            )}
+          </>
         )}
       </Form>
     </Sheet>

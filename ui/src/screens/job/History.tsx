@@ -68,6 +68,7 @@ export function History({ job, nodes, selected, onSelect }: Props) {
         items={items}
         columns={columns}
         keyOf={(one) => one.id}
+        idOf={(one) => nodes.find((node) => node.key === one.key)?.task_id ?? job.id}
         onOpen={(one) => one.key !== null && onSelect(one.key)}
       />
       {attempts.data?.is_more && <p className={css.note}>{texts.job.latestExecutions(MOST)}</p>}

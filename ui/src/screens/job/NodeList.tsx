@@ -45,6 +45,8 @@ export function NodeList({ nodes, selected, onSelect }: Props) {
         items={nodes}
         columns={columns}
         keyOf={(node) => node.key}
+        idOf={(node) => node.task_id}
+        onCurrent={(place) => nodes[place] && onSelect(nodes[place].key)}
         onOpen={(node) => onSelect(node.key)}
         current={nodes.findIndex((node) => node.key === selected)}
       />

@@ -9,6 +9,7 @@ import type { JobBody, JobStatus } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { CodeBlock } from "@/parts/CodeBlock";
 import { Columns } from "@/parts/Columns";
+import { Filters } from "@/parts/Filters";
 import { useRemembered } from "@/parts/neighbours";
 import { ScreenHead } from "@/parts/Panel";
 import { type Column, Rows } from "@/parts/Rows";
@@ -22,6 +23,7 @@ import { TimeRange } from "@/parts/TimeRange";
 import { tookMs } from "@/parts/time";
 import type { JobsSearch } from "@/routes";
 import { sinceOf } from "@/screens/tasks/data";
+import { termsOf } from "@/search";
 import { texts } from "@/texts";
 import css from "./Jobs.module.css";
 import { Progress } from "./Progress";
@@ -29,6 +31,9 @@ import { Progress } from "./Progress";
 const JobSheet = lazy(() => import("./JobSheet").then((found) => ({ default: found.JobSheet })));
 
 const STATUSES = ["", "pending", "processing", "completed", "failed", "cancelled"];
+
+/** What narrows the list besides its status and its terms. */
+const NARROWING = ["name", "owner", "since"] as const;
 
 const COLUMNS: Column<JobBody>[] = [
   { name: texts.common.status, width: "118px", cell: (job) => <Status of={job.status} small /> },
@@ -78,7 +83,8 @@ const COLUMNS: Column<JobBody>[] = [
 ];
 
 export function Jobs() {
-  const search = useSearch({ from: "/jobs" });
+  const { sort: order, ...search } = useSearch({ from: "/jobs" });
+  const kept = order ? { sort: order } : {};
   const navigate = useNavigate();
   const maySubmit = useMay("tasks:submit");
   const [isOpen, setOpen] = useState(false);
@@ -117,7 +123,7 @@ export function Jobs() {
           of={search}
           onChange={(times) => {
             const { since: _since, filter: _filter, ...rest } = search;
-            void navigate({ to: "/jobs", search: { ...rest, ...times } });
+            void navigate({ to: "/jobs", search: { ...rest, ...times, ...kept } });
           }}
         />
         <SavedViews
@@ -141,8 +147,9 @@ export function Jobs() {
           label: status ? status.charAt(0).toUpperCase() + status.slice(1) : texts.common.all,
         }))}
         current={search.status ?? ""}
-        onChange={(status) => void navigate({ to: "/jobs", search: statusOf(search, status) })}
+        onChange={(status) => void navigate({ to: "/jobs", search: { ...statusOf(search, status), ...kept } })}
       />
+      <Filters to="/jobs" search={{ ...search, ...kept }} of={NARROWING} />
       <div className={css.list}>
         {jobs.data === undefined ? (
           <Unloaded of={jobs} rows={10} />
@@ -177,10 +184,8 @@ function idOf(job: JobBody): string {
 }
 
 /** What the list shows, as terms that a view keeps. */
-function jobTerms(search: JobsSearch): string {
-  const words = (["status", "name", "owner", "since"] as const).filter((word) => search[word]);
-  const quoted = (value: string) => (/[\s"*,]/.test(value) ? JSON.stringify(value) : value);
-  return [...words.map((word) => `${word}:${quoted(search[word] ?? "")}`), search.filter ?? ""].join(" ").trim();
+function jobTerms({ filter, ...search }: JobsSearch): string {
+  return termsOf(search, filter);
 }
 
 function statusOf(search: JobsSearch, status: string): JobsSearch {

@@ -7,12 +7,14 @@ import { Problem } from "@/api/problem";
 import type { KeyBody, MadeKeyBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
-import { serverUrl } from "@/parts/CopyAs";
+import { CopyAs, serverUrl } from "@/parts/CopyAs";
+import { keySnippets } from "@/parts/createSnippets";
 import { HowTo } from "@/parts/HowTo";
 import { Mark } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Empty, Unloaded } from "@/parts/States";
 import { sentence } from "@/parts/sentence";
+import { type Sortable, useSorted } from "@/parts/sorting";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
 import { say } from "@/parts/toasts";
@@ -33,6 +35,19 @@ const OPERATIONS = {
 
 const ACTS = ["key.create", "key.disable", "key.enable", "key.rotate", "key.revoke"];
 
+const COLUMNS: Sortable<KeyBody>[] = [
+  { name: texts.common.name, by: (key) => key.name },
+  { name: texts.keys.role, by: (key) => key.role },
+  { name: texts.common.tenant, by: (key) => key.tenant },
+  { name: texts.keys.lastUsed, by: (key) => key.last_used_at },
+  { name: texts.keys.uses, by: (key) => key.uses },
+];
+const NONE: KeyBody[] = [];
+
+function idOf(key: KeyBody): string {
+  return key.id;
+}
+
 /** API keys: who has one, what it may do, when it was last used. */
 export function Keys() {
   const client = useQueryClient();
@@ -44,6 +59,7 @@ export function Keys() {
     queryKey: ["keys"],
     queryFn: ({ signal }) => call("GET /api/v1/keys", { query: { limit: 100 }, signal }),
   });
+  const { shown, ...sorting } = useSorted(keys.data?.items ?? NONE, COLUMNS, idOf);
   const act = useMutation({
     mutationFn: ({ id, what }: { id: string; what: Act }) => call(OPERATIONS[what], { params: { id } }),
     onSuccess: (key, { what }) => {
@@ -74,6 +90,7 @@ export function Keys() {
       ) : (
         <Panel flush label={texts.common.keys}>
           <Table
+            sorting={{ columns: COLUMNS, ...sorting }}
             head={[
               texts.common.name,
               texts.keys.key,
@@ -85,7 +102,7 @@ export function Keys() {
               "",
             ]}
           >
-            {keys.data.items.map((key) => (
+            {shown.map((key) => (
               <tr key={key.id}>
                 <th scope="row">{key.name}</th>
                 <td>
@@ -101,17 +118,20 @@ export function Keys() {
                 </td>
                 <td>{key.uses.toLocaleString("en")}</td>
                 <td>
-                  {!key.revoked_at && (
-                    <span className={css.acts}>
-                      <Button onClick={() => act.mutate({ id: key.id, what: key.enabled ? "disable" : "enable" })}>
-                        {key.enabled ? texts.keys.disable : texts.keys.enable}
-                      </Button>
-                      <Button onClick={() => setAsked({ key, what: "rotate" })}>{texts.keys.rotate}</Button>
-                      <Button tone="danger" onClick={() => setAsked({ key, what: "revoke" })}>
-                        {texts.keys.revoke}
-                      </Button>
-                    </span>
-                  )}
+                  <span className={css.acts}>
+                    {!key.revoked_at && (
+                      <>
+                        <Button onClick={() => act.mutate({ id: key.id, what: key.enabled ? "disable" : "enable" })}>
+                          {key.enabled ? texts.keys.disable : texts.keys.enable}
+                        </Button>
+                        <Button onClick={() => setAsked({ key, what: "rotate" })}>{texts.keys.rotate}</Button>
+                        <Button tone="danger" onClick={() => setAsked({ key, what: "revoke" })}>
+                          {texts.keys.revoke}
+                        </Button>
+                      </>
+                    )}
+                    <CopyAs title={texts.common.createName(key.name)} of={() => keySnippets(serverUrl(), key)} />
+                  </span>
                 </td>
               </tr>
             ))}

@@ -49,7 +49,7 @@ export function Charts({ last, queue, queues, onQueue, zoom, onZoom }: Props) {
   const [at, setAt] = useState<string | null>(null);
   const shared: Shared = { at, onAt: setAt, onZoom: (from, until) => onZoom({ from, until }) };
   const stats = useStats(last, queue);
-  const marks = useMarks(queue);
+  const marks = useMarks(queue ? { queues: [queue] } : {});
   const shown = stats.data && within(stats.data, zoom);
   const names = [...new Set(queue ? [...queues, queue] : queues)].sort();
   return (
@@ -83,6 +83,34 @@ export function Charts({ last, queue, queues, onQueue, zoom, onZoom }: Props) {
   );
 }
 
+interface ChartsOfOneProps {
+  stats: StatsBody;
+  queue?: string;
+  name?: string;
+  marks: readonly Mark[];
+}
+
+/** The charts of one queue or type: the pointer marks the same time in all of them, and a stretch of it can be zoomed in. */
+export function ChartsOfOne({ stats, marks, ...of }: ChartsOfOneProps) {
+  const [at, setAt] = useState<string | null>(null);
+  const [zoom, setZoom] = useState<Zoom | null>(null);
+  const shared: Shared = { at, onAt: setAt, onZoom: (from, until) => setZoom({ from, until }) };
+  const shown = within(stats, zoom);
+  return (
+    <section className={css.over} aria-label={texts.overview.overTime}>
+      {zoom && (
+        <div className={css.which}>
+          <Button icon={ZoomOut} onClick={() => setZoom(null)}>
+            {texts.overview.resetZoom}
+          </Button>
+        </div>
+      )}
+      <Figures stats={shown} {...of} shared={shared} marks={marks} />
+      <Marks marks={marks} times={shown.points.map((point) => point.at)} />
+    </section>
+  );
+}
+
 const MOST_MARKS = 6;
 
 /** What the charts are marked with, in words. */
@@ -102,13 +130,15 @@ function Marks({ marks, times }: { marks: readonly Mark[]; times: string[] }) {
 
 interface FiguresProps {
   stats: StatsBody;
-  queue: string | undefined;
+  queue?: string | undefined;
+  /** The type that they are about, if they are of one. */
+  name?: string | undefined;
   shared?: Shared;
   marks?: readonly Mark[];
 }
 
 /** What a queue, a type, or all of them, did over time. */
-export function Figures({ stats, queue, shared, marks = [] }: FiguresProps) {
+function Figures({ stats, queue, name, shared, marks = [] }: FiguresProps) {
   const linked = shared ? { shared, marks } : { marks };
   const times = stats.points.map((point) => point.at);
   // The last bucket is still being filled: what is in it came in less time.
@@ -135,7 +165,7 @@ export function Figures({ stats, queue, shared, marks = [] }: FiguresProps) {
         {...linked}
         format={numberText}
         aside={
-          <Link to="/tasks" search={{ status: "queued", ...(queue ? { queue } : {}) }}>
+          <Link to="/tasks" search={{ status: "queued", ...(queue ? { queue } : {}), ...(name ? { name } : {}) }}>
             {texts.overview.waitingNow}
           </Link>
         }

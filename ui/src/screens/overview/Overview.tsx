@@ -178,7 +178,7 @@ function Waiting({ queues }: { queues: QueueBody[] }) {
           {busy.slice(0, 6).map((queue) => (
             <tr key={`${queue.tenant}/${queue.name}`}>
               <th scope="row">
-                <Link to="/tasks" search={{ queue: queue.name, status: "queued" }}>
+                <Link to="/queues/$name" params={{ name: queue.name }}>
                   {queue.name}
                 </Link>
               </th>
@@ -213,7 +213,7 @@ function Fleet({ workers }: { workers: WorkerBody[] }) {
           {shown.map((worker) => (
             <tr key={worker.id}>
               <th scope="row">
-                <Link to="/tasks" search={{ worker: worker.id }}>
+                <Link to="/workers/$id" params={{ id: worker.id }}>
                   {workerName(worker)}
                 </Link>
               </th>

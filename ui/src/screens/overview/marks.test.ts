@@ -13,8 +13,8 @@ const act = (act: string, queue: string, seconds: number, phase = "done") =>
     key_name: "ada",
     reason: null,
   }) as AuditBody;
-const worker = (version: string, seconds: number, app_version = "") =>
-  ({ version, app_version, opened_at: at(seconds) }) as WorkerBody;
+const worker = (version: string, seconds: number, app_version = "", types: string[] = []) =>
+  ({ version, app_version, opened_at: at(seconds), types }) as WorkerBody;
 
 describe("the marks of a chart", () => {
   it("are pauses and new versions, in the order of their times", () => {
@@ -24,7 +24,7 @@ describe("the marks of a chart", () => {
       act("queue.pause", "slow", 5, "refused"),
     ];
     const workers = [worker("1.0", 0), worker("1.1", 20), worker("1.1", 25), worker("1.0", 3)];
-    expect(marksOf(acts, workers, undefined).map(({ text }) => text)).toEqual([
+    expect(marksOf(acts, workers, {}).map(({ text }) => text)).toEqual([
       "mail paused by ada",
       "Version 1.1 deployed",
       "mail resumed by ada",
@@ -39,7 +39,7 @@ describe("the marks of a chart", () => {
       worker("1.1", 30, "shop 1.4.2 rc1, billing 8"),
       worker("1.1", 10),
     ];
-    expect(marksOf([], workers, undefined).map(({ at, text }) => [new Date(at).getUTCSeconds(), text])).toEqual([
+    expect(marksOf([], workers, {}).map(({ at, text }) => [new Date(at).getUTCSeconds(), text])).toEqual([
       [10, "Version 1.1 deployed"],
       [20, "shop 1.4.2 rc1 deployed"],
       [30, "billing 8 deployed"],
@@ -48,10 +48,17 @@ describe("the marks of a chart", () => {
 
   it("are new versions of workers that name no application, too", () => {
     const workers = [worker("", 0, "3f2a1bc"), worker("", 9, "77aa001")];
-    expect(marksOf([], workers, undefined).map(({ text }) => text)).toEqual(["77aa001 deployed"]);
+    expect(marksOf([], workers, {}).map(({ text }) => text)).toEqual(["77aa001 deployed"]);
   });
 
   it("are those of one queue, where one is looked at", () => {
-    expect(marksOf([act("queue.pause", "mail", 1), act("queue.pause", "slow", 2)], [], "slow")).toHaveLength(1);
+    expect(
+      marksOf([act("queue.pause", "mail", 1), act("queue.pause", "slow", 2)], [], { queues: ["slow"] }),
+    ).toHaveLength(1);
+  });
+
+  it("are the versions of workers that run the type, where one is looked at", () => {
+    const workers = [worker("1.0", 0, "", ["a", "b"]), worker("1.1", 20, "", ["b"]), worker("1.2", 30, "", ["a"])];
+    expect(marksOf([], workers, { type: "a" }).map(({ text }) => text)).toEqual(["Version 1.2 deployed"]);
   });
 });

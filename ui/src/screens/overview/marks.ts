@@ -10,8 +10,14 @@ import { texts } from "@/texts";
 const MOST = 50;
 const PAUSES = { "queue.pause": "paused", "queue.resume": "resumed" } as const;
 
+/** What the charts are about: some queues, or all; a type, or all. */
+export interface Subject {
+  queues?: readonly string[];
+  type?: string;
+}
+
 /** What charts are marked with: deploys of applications and of Drumline, and queues that were paused or resumed. */
-export function useMarks(queue: string | undefined): Mark[] {
+export function useMarks(of: Subject): Mark[] {
   const [mayAudit, mayWorkers] = [useMay("audit:read"), useMay("workers:read")];
   const acts = useQuery({
     enabled: mayAudit,
@@ -30,20 +36,22 @@ export function useMarks(queue: string | undefined): Mark[] {
     queryFn: ({ signal }) => call("GET /api/v1/workers", { query: { closed: true }, signal }),
     refetchInterval: every(30_000),
   });
-  return marksOf(acts.data ?? [], workers.data?.items ?? [], queue);
+  return marksOf(acts.data ?? [], workers.data?.items ?? [], of);
 }
 
 /** The marks in the order of their times. */
-export function marksOf(acts: readonly AuditBody[], workers: readonly WorkerBody[], queue: string | undefined): Mark[] {
-  return [...pausesOf(acts, queue), ...deploysOf(workers)].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+export function marksOf(acts: readonly AuditBody[], workers: readonly WorkerBody[], of: Subject): Mark[] {
+  const own = workers.filter((worker) => of.type === undefined || worker.types.includes(of.type));
+  return [...pausesOf(acts, of.queues ?? []), ...deploysOf(own)].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
 
-function pausesOf(acts: readonly AuditBody[], queue: string | undefined): Mark[] {
+/** Pauses of some queues; of all if none is named. */
+function pausesOf(acts: readonly AuditBody[], queues: readonly string[]): Mark[] {
   const marks: Mark[] = [];
   for (const row of acts) {
     const words = PAUSES[row.act as keyof typeof PAUSES];
     const { name } = targetOf(row);
-    if (!words || row.phase !== "done" || (queue && name !== queue)) continue;
+    if (!words || row.phase !== "done" || (queues.length > 0 && !queues.includes(name))) continue;
     const text = texts.overview.didBy(`${name} ${words}`, row.key_name, row.reason);
     marks.push({ at: row.at, kind: words, text });
   }

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { call } from "@/api/client";
-import { every, ofTypes, useRefreshOn } from "@/api/queries";
+import { about, every, useRefreshOn } from "@/api/queries";
 import type { LimitBody, QueueDetails } from "@/api/types";
 import { CopyAs, serverUrl } from "@/parts/CopyAs";
 import { Mark } from "@/parts/Mark";
@@ -13,7 +13,7 @@ import { Tabs } from "@/parts/Tabs";
 import { TaskTable } from "@/parts/TaskTable";
 import { Time } from "@/parts/Time";
 import { span } from "@/parts/time";
-import { Figures, RANGES, type Range, useStats } from "@/screens/overview/Charts";
+import { ChartsOfOne, RANGES, type Range, useStats } from "@/screens/overview/Charts";
 import { useMarks } from "@/screens/overview/marks";
 import { rateOf as limitRate } from "@/screens/queues/limitRate";
 import { PauseButton } from "@/screens/queues/PauseButton";
@@ -27,13 +27,13 @@ export function Queue() {
   const last: Range = RANGES.find((range) => range === given) ?? "1h";
   const navigate = useNavigate();
   const stats = useStats(last, name);
-  const marks = useMarks(name);
+  const marks = useMarks({ queues: [name] });
   const queue = useQuery({
     queryKey: ["queue", name],
     queryFn: ({ signal }) => call("GET /api/v1/queues/{name}", { params: { name }, signal }),
     refetchInterval: every(5_000),
   });
-  useRefreshOn(ofTypes("drumline.queue."), [["queue", name]]);
+  useRefreshOn(about(name), [["queue", name]]);
   if (queue.data === undefined) return <Unloaded of={queue} />;
   const found = queue.data;
   return (
@@ -50,13 +50,17 @@ export function Queue() {
           current={last}
           onChange={(next) => void navigate({ to: "/queues/$name", params: { name }, search: { last: next } })}
         />
-        <PauseButton queue={found.queue} />
+        <PauseButton queue={found.queue} isPage />
         <CopyAs title={name} of={() => readSnippets(serverUrl(), "queue", name)} />
       </ScreenHead>
       <Panel label={texts.common.facts}>
         <Facts of={factsOf(found)} />
       </Panel>
-      {stats.data === undefined ? <Unloaded of={stats} /> : <Figures stats={stats.data} queue={name} marks={marks} />}
+      {stats.data === undefined ? (
+        <Unloaded of={stats} />
+      ) : (
+        <ChartsOfOne stats={stats.data} queue={name} marks={marks} />
+      )}
       <div className={css.two}>
         <LimitTable limits={found.limits} />
         <TaskTable

@@ -8,6 +8,8 @@ import type { LimitBody } from "@/api/types";
 import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
+import { CopyAs, serverUrl } from "@/parts/CopyAs";
+import { limitSnippets } from "@/parts/createSnippets";
 import { Field } from "@/parts/Field";
 import { Form } from "@/parts/Form";
 import { Panel } from "@/parts/Panel";
@@ -71,14 +73,17 @@ export function Limits() {
               <td>{limit.rate ? rateOf(limit.rate) : texts.queues.any}</td>
               <td>{limit.key ?? "–"}</td>
               <td>
-                {mayWrite && (
-                  <span>
-                    <Button onClick={() => setEditing(limit)}>{texts.common.change}</Button>
-                    <Button tone="danger" onClick={() => setRemoving(limit.name)}>
-                      {texts.common.delete}
-                    </Button>
-                  </span>
-                )}
+                <span>
+                  {mayWrite && (
+                    <>
+                      <Button onClick={() => setEditing(limit)}>{texts.common.change}</Button>
+                      <Button tone="danger" onClick={() => setRemoving(limit.name)}>
+                        {texts.common.delete}
+                      </Button>
+                    </>
+                  )}
+                  <CopyAs title={texts.common.createName(limit.name)} of={() => limitSnippets(serverUrl(), limit)} />
+                </span>
               </td>
             </tr>
           ))}

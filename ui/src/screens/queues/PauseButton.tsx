@@ -12,14 +12,27 @@ import { Form } from "@/parts/Form";
 import { Sheet } from "@/parts/Sheet";
 import { sentence } from "@/parts/sentence";
 import { say } from "@/parts/toasts";
+import { useShortcut } from "@/shell/shortcuts";
 import { texts } from "@/texts";
 
 /** Pauses a queue, or resumes one that is paused. */
-export function PauseButton({ queue }: { queue: Pick<QueueBody, "name" | "is_paused"> }) {
+export function PauseButton({
+  queue,
+  isPage = false,
+}: {
+  queue: Pick<QueueBody, "name" | "is_paused">;
+  /** Whether it is that of the page, which the command menu presses. */
+  isPage?: boolean;
+}) {
   const [isAsking, setAsking] = useState(false);
   const resume = useResume();
   const me = useMe();
   const mayAct = useMay("queues:control");
+  useShortcut("pause", () => {
+    if (!isPage) return;
+    if (queue.is_paused) resume.mutate(queue.name);
+    else setAsking(true);
+  });
   if (!mayAct || !isAmong(queue.name, me?.queues ?? [])) return null;
   return (
     <>

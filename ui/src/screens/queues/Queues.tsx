@@ -2,10 +2,13 @@ import { useQueries, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { call } from "@/api/client";
 import { every, ofTypes, useRefreshOn } from "@/api/queries";
+import type { QueueBody } from "@/api/types";
 import { Mark } from "@/parts/Mark";
+import { useRemembered } from "@/parts/neighbours";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Sparkline } from "@/parts/Sparkline";
 import { Empty, Unloaded } from "@/parts/States";
+import { type Sortable, useSorted } from "@/parts/sorting";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
 import { RecentChanges } from "@/screens/audit/RecentChanges";
@@ -20,6 +23,20 @@ const MOST_DRAWN = 30;
 /** Minutes that one bar is about. */
 const BAR = 5;
 
+const COLUMNS: Sortable<QueueBody>[] = [
+  { name: texts.common.queue, by: (queue) => queue.name },
+  { name: texts.common.queued, by: (queue) => queue.queued },
+  { name: texts.common.pending, by: (queue) => queue.pending },
+  { name: texts.common.processing, by: (queue) => queue.processing },
+  { name: texts.queues.oldestDue, by: (queue) => queue.oldest_due_at },
+  { name: texts.common.state, by: (queue) => Number(queue.is_paused) },
+];
+const NONE: QueueBody[] = [];
+
+function keyOf(queue: QueueBody): string {
+  return `${queue.tenant}/${queue.name}`;
+}
+
 export function Queues() {
   const queues = useQuery({
     queryKey: ["queues"],
@@ -27,6 +44,11 @@ export function Queues() {
     refetchInterval: every(5_000),
   });
   useRefreshOn(ofTypes("drumline.task.", "drumline.queue."), [["queues"]], 2_000);
+  const { shown, ...sorting } = useSorted(queues.data?.items ?? NONE, COLUMNS, keyOf);
+  useRemembered(
+    "/queues",
+    shown.map(({ name }) => name),
+  );
   const hours = useLastHour(queues.data?.items.map(({ name }) => name) ?? []);
   return (
     <>
@@ -40,6 +62,7 @@ export function Queues() {
       ) : (
         <Panel flush label={texts.common.queues}>
           <Table
+            sorting={{ columns: COLUMNS, ...sorting }}
             head={[
               texts.common.queue,
               texts.common.queued,
@@ -51,8 +74,8 @@ export function Queues() {
               "",
             ]}
           >
-            {queues.data.items.map((queue) => (
-              <tr key={`${queue.tenant}/${queue.name}`}>
+            {shown.map((queue) => (
+              <tr key={keyOf(queue)}>
                 <th scope="row">
                   <Link to="/queues/$name" params={{ name: queue.name }}>
                     {queue.name}

@@ -24,6 +24,7 @@ import { labelOf, MISFIRES, OVERLAPS } from "@/screens/schedules/choices";
 import { Fires } from "@/screens/schedules/Fires";
 import { ScheduleSheet } from "@/screens/schedules/ScheduleSheet";
 import { ScheduleState, useScheduleActs } from "@/screens/schedules/Schedules";
+import { useShortcut } from "@/shell/shortcuts";
 import { texts } from "@/texts";
 import { BackfillSheet } from "./BackfillSheet";
 import { Calendar } from "./Calendar";
@@ -130,6 +131,7 @@ function Head({ schedule }: { schedule: ScheduleBody }) {
     afterwards: () => void navigate({ to: "/schedules" }),
     inDialog: true,
   });
+  useShortcut("run", () => mayWrite && acts.trigger.mutate());
   return (
     <ScreenHead title={schedule.name}>
       {mayWrite && (

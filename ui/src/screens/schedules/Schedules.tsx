@@ -13,6 +13,7 @@ import { Mark, type Tone, word } from "@/parts/Mark";
 import { useRemembered } from "@/parts/neighbours";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Empty, Unloaded } from "@/parts/States";
+import { type Sortable, useSorted } from "@/parts/sorting";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
 import { brief } from "@/parts/time";
@@ -29,6 +30,19 @@ const FIRST = `drumline schedules create nightly --cron '30 2 * * *' \\
      --tz Europe/Berlin --task shell --arg shell='echo hello'`;
 /** How many of the next fire times a row shows. */
 const NEXT = 3;
+
+const COLUMNS: Sortable<ScheduleBody>[] = [
+  { name: texts.common.name, by: (schedule) => schedule.name },
+  { name: texts.schedules.submits, by: (schedule) => schedule.task?.name ?? schedule.job?.name ?? null },
+  { name: texts.common.next, by: (schedule) => schedule.next_fire_at },
+  { name: texts.common.runs, by: (schedule) => schedule.runs },
+  { name: texts.schedules.missed, by: (schedule) => schedule.missed },
+  { name: texts.common.state, by: (schedule) => schedule.state },
+];
+
+function idOf(schedule: ScheduleBody): string {
+  return schedule.id;
+}
 
 /** What fires when. */
 export function Schedules() {
@@ -47,10 +61,8 @@ export function Schedules() {
   });
   useRefreshOn(ofTypes("drumline.schedule."), [["schedules"]], 2_000);
   const items = useMemo(() => schedules.data?.pages.flatMap((page) => page.items) ?? [], [schedules.data]);
-  useRemembered(
-    "/schedules",
-    useMemo(() => items.map((schedule) => schedule.id), [items]),
-  );
+  const { shown, ...sorting } = useSorted(items, COLUMNS, idOf);
+  useRemembered("/schedules", shown.map(idOf));
   return (
     <div className={css.screen}>
       <ScreenHead title={texts.common.schedules}>
@@ -71,6 +83,7 @@ export function Schedules() {
         <>
           <Panel flush label={texts.common.schedules}>
             <Table
+              sorting={{ columns: COLUMNS, ...sorting }}
               head={[
                 texts.common.name,
                 texts.schedules.submits,
@@ -83,7 +96,7 @@ export function Schedules() {
                 "",
               ]}
             >
-              {items.map((schedule) => (
+              {shown.map((schedule) => (
                 <Row key={schedule.id} schedule={schedule} mayWrite={mayWrite} />
               ))}
             </Table>

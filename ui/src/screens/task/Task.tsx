@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { Ban, CopyPlus, FastForward, GitCompareArrows, RotateCcw } from "lucide-react";
-import { lazy, Suspense, useCallback, useState } from "react";
+import { lazy, type ReactNode, Suspense, useCallback, useState } from "react";
 import { call } from "@/api/client";
 import { useMayOn } from "@/api/me";
 import { encode } from "@/api/numbers";
@@ -12,6 +12,7 @@ import { attemptWords } from "@/parts/attempts";
 import { Button } from "@/parts/Button";
 import { Copy } from "@/parts/Copy";
 import { CopyAs, serverUrl } from "@/parts/CopyAs";
+import { shortened } from "@/parts/ids";
 import { JsonTree } from "@/parts/JsonTree";
 import { type Fact, Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { Unloaded } from "@/parts/States";
@@ -121,6 +122,13 @@ function Head({ task }: { task: TaskBody }) {
   const mayAct = useMayOn("tasks:control", task);
   const maySubmit = useMayOn("tasks:submit", task);
   const [isAgain, setAgain] = useState(false);
+  const jobId = task.job_id ?? "";
+  const job = useQuery({
+    queryKey: ["job", jobId],
+    queryFn: ({ signal }) => call("GET /api/v1/jobs/{id}", { params: { id: jobId }, signal }),
+    enabled: jobId !== "",
+    staleTime: Number.POSITIVE_INFINITY, // for its name alone
+  });
   const canRetry = mayAct && ENDED.has(task.status) && task.status !== "COMPLETED";
   const canCancel = mayAct && !ENDED.has(task.status);
   const canHurry = mayAct && task.status === "PENDING" && task.due_at !== null && Date.parse(task.due_at) > Date.now();
@@ -135,6 +143,8 @@ function Head({ task }: { task: TaskBody }) {
   return (
     <ScreenHead
       name={`${statusWord(shownStatus(task))}: ${task.name}`}
+      crumb={task.key ?? task.name}
+      path={task.job_id ? pathOf(task.job_id, job.data?.name) : undefined}
       title={
         <span className={css.title}>
           <Status of={shownStatus(task)} />
@@ -179,6 +189,18 @@ function Head({ task }: { task: TaskBody }) {
   );
 }
 
+/** The job that a task belongs to, below the list of jobs. */
+function pathOf(id: string, name: string | undefined): ReactNode[] {
+  return [
+    <Link key="jobs" to="/jobs">
+      {texts.common.jobs}
+    </Link>,
+    <Link key="job" to="/jobs/$id" params={{ id }}>
+      {name ?? shortened(id)}
+    </Link>,
+  ];
+}
+
 /** How far the running attempt is, by its own word. */
 function TaskProgress({ progress: { done, total, message } }: { progress: ProgressBody }) {
   const share = total ? Math.min(1, done / total) : null;
@@ -198,10 +220,16 @@ function TaskProgress({ progress: { done, total, message } }: { progress: Progre
 }
 
 function factsOf(task: TaskBody): Fact[] {
-  const facts: [string, React.ReactNode][] = [
+  const facts: [string, ReactNode][] = [
+    [
+      texts.common.type,
+      <Link key="type" to="/types/$name" params={{ name: task.name }}>
+        {task.name}
+      </Link>,
+    ],
     [
       texts.common.queue,
-      <Link key="queue" to="/tasks" search={{ queue: task.queue }}>
+      <Link key="queue" to="/queues/$name" params={{ name: task.queue }}>
         {task.queue}
       </Link>,
     ],
@@ -216,7 +244,7 @@ function factsOf(task: TaskBody): Fact[] {
   if (task.worker)
     facts.push([
       texts.common.worker,
-      <Link key="worker" to="/tasks" search={{ worker: task.worker }}>
+      <Link key="worker" to="/workers/$id" params={{ id: task.worker }}>
         {task.worker}
       </Link>,
     ]);

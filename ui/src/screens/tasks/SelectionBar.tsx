@@ -62,9 +62,7 @@ export function SelectionBar({ tasks, chosen, matching, onAll, onNone, onBegun }
       {button("cancel", texts.common.cancel, Ban)}
       {tasks && (
         <Button tone="quiet" onClick={onAll}>
-          {matching.endsWith(texts.tasks.loadedWord)
-            ? texts.tasks.selectAll(matching)
-            : texts.tasks.selectAllThatMatch(matching)}
+          {texts.tasks.selectAllThatMatch(matching)}
         </Button>
       )}
       <IconButton icon={X} label={texts.tasks.clearSelection} onClick={onNone} />

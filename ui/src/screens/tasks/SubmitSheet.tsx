@@ -10,6 +10,7 @@ import { Form } from "@/parts/Form";
 import { rawJson } from "@/parts/json";
 import { Sheet } from "@/parts/Sheet";
 import { Suggest } from "@/parts/Suggest";
+import { notifyLike } from "@/parts/snippets";
 import { saySubmitted } from "@/parts/submitted";
 import { texts } from "@/texts";
 import css from "./SubmitSheet.module.css";
@@ -67,11 +68,13 @@ function optionsOf(written: Partial<Record<Option, string>>): Partial<TaskReques
   return Object.fromEntries(given.map((name) => [name, (OPTIONS[name].read ?? String)(written[name] ?? "")]));
 }
 
-/** The options of a task as the form shows them. */
+/** The options of a task as the form shows them; without its idempotency key and collapse rule, which would lead back to the task there is. */
 function writtenOptions(task: TaskBody | undefined): Partial<Record<Option, string>> {
   if (!task) return {};
   return {
     retries: String(task.retries),
+    backoff: encode(task.backoff),
+    ...(task.notify.length ? { notify: encode(notifyLike(task.notify)) } : {}),
     ...(task.priority ? { priority: String(task.priority) } : {}),
     ...(task.timeout === null ? {} : { timeout: String(task.timeout) }),
     ...(task.tags.length ? { tags: task.tags.join(", ") } : {}),

@@ -6,6 +6,8 @@ import type { TaskBody } from "@/api/types";
 import { attemptWords } from "@/parts/attempts";
 import { Button } from "@/parts/Button";
 import { Columns } from "@/parts/Columns";
+import { CopyAs, serverUrl } from "@/parts/CopyAs";
+import { searchSnippets } from "@/parts/createSnippets";
 import { Filters } from "@/parts/Filters";
 import { useRemembered } from "@/parts/neighbours";
 import { ScreenHead } from "@/parts/Panel";
@@ -21,7 +23,7 @@ import { Time, Took } from "@/parts/Time";
 import { TimeRange } from "@/parts/TimeRange";
 import { tookMs } from "@/parts/time";
 import { useHidden } from "@/preferences";
-import { isRelative, parseSearch, type TaskSearch, writeSearch } from "@/search";
+import { frozen, parseSearch, type TaskSearch, writeSearch } from "@/search";
 import { texts } from "@/texts";
 import { BulkStrip } from "./BulkStrip";
 import { useCounts, useTasks } from "./data";
@@ -92,7 +94,8 @@ const COLUMNS: Column<TaskBody>[] = [
 ];
 
 export function Tasks() {
-  const { at: _at, ...search } = useSearch({ from: "/tasks" });
+  const { at: _at, sort: order, ...search } = useSearch({ from: "/tasks" });
+  const kept = order ? { sort: order } : {};
   const navigate = useNavigate();
   const withPayload = !useHidden(texts.common.tasks, COLUMNS).includes(texts.common.payload);
   const { pages, items: loaded, fresh, refresh } = useTasks(search, withPayload);
@@ -108,11 +111,8 @@ export function Tasks() {
     (task: TaskBody) => void navigate({ to: "/tasks/$id", params: { id: task.id } }),
     [navigate],
   );
-  const { current, setCurrent, selected, select, isAll, takeAll, none } = useSelection(
-    items,
-    open,
-    !isRelative(search),
-  );
+  const { current, setCurrent, selected, select, allAt, takeAll, none } = useSelection(items);
+  const isAll = allAt !== null;
   const maySubmit = useMay("tasks:submit");
   const mayAct = useMay("tasks:control");
 
@@ -136,7 +136,7 @@ export function Tasks() {
           of={search}
           onChange={(times) => {
             const { since: _since, filter: _filter, ...rest } = search;
-            void navigate({ to: "/tasks", search: { ...rest, ...times } });
+            void navigate({ to: "/tasks", search: { ...rest, ...times, ...kept } });
           }}
         />
         <SavedViews
@@ -147,6 +147,7 @@ export function Tasks() {
           onOpen={(text) => void navigate({ to: "/tasks", search: parseSearch(text).search })}
         />
         <Export search={search} />
+        <CopyAs title={texts.tasks.listTheseTasks} of={() => searchSnippets(serverUrl(), search)} />
         <Columns label={texts.common.tasks} columns={COLUMNS} />
         {maySubmit && (
           <Button icon={Plus} tone="primary" onClick={() => setSubmitting(true)}>
@@ -160,21 +161,15 @@ export function Tasks() {
         current={search.status ?? ""}
         onChange={(status) => {
           none();
-          void navigate({ to: "/tasks", search: narrowed(search, status) });
+          void navigate({ to: "/tasks", search: { ...narrowed(search, status), ...kept } });
         }}
       />
-      <Filters to="/tasks" search={search} />
+      <Filters to="/tasks" search={{ ...search, ...kept }} />
       {mayAct && (selected.size > 0 || isAll) && (
         <SelectionBar
           tasks={isAll ? null : items.filter((task) => selected.has(task.id))}
-          chosen={{ search }}
-          matching={
-            isRelative(search)
-              ? `${items.length.toLocaleString("en")} ${texts.tasks.loadedWord}`
-              : search.status
-                ? (counts[search.status] ?? "")
-                : ""
-          }
+          chosen={{ search: allAt === null ? search : frozen(search, allAt) }}
+          matching={search.status ? (counts[search.status] ?? "") : ""}
           onAll={takeAll}
           onNone={none}
           onBegun={(bulk) => {

@@ -7,6 +7,8 @@ import { useMay } from "@/api/me";
 import type { QuotasBody, TenantBody } from "@/api/types";
 import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
+import { CopyAs, serverUrl } from "@/parts/CopyAs";
+import { tenantSnippets } from "@/parts/createSnippets";
 import { Field } from "@/parts/Field";
 import { Form } from "@/parts/Form";
 import { HowTo } from "@/parts/HowTo";
@@ -142,11 +144,17 @@ function Row({ tenant, load, keys, onEdit }: RowProps) {
         <Time at={tenant.created_at} />
       </td>
       <td>
-        {onEdit && (
-          <Button icon={Pencil} onClick={onEdit}>
-            {texts.common.edit}
-          </Button>
-        )}
+        <span>
+          {onEdit && (
+            <Button icon={Pencil} onClick={onEdit}>
+              {texts.common.edit}
+            </Button>
+          )}
+          <CopyAs
+            title={texts.common.createName(tenant.name)}
+            of={() => tenantSnippets(serverUrl(), { name: tenant.name, quotas: { ...tenant.quotas } })}
+          />
+        </span>
       </td>
     </tr>
   );

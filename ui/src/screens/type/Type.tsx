@@ -8,6 +8,8 @@ import { isAmong } from "@/api/patterns";
 import { every } from "@/api/queries";
 import type { TaskBody } from "@/api/types";
 import { Button } from "@/parts/Button";
+import { CopyAs, serverUrl } from "@/parts/CopyAs";
+import { typeSnippets } from "@/parts/createSnippets";
 import { type Fact, Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { Unloaded } from "@/parts/States";
 import { Tabs } from "@/parts/Tabs";
@@ -15,7 +17,9 @@ import { TaskTable } from "@/parts/TaskTable";
 import { span } from "@/parts/time";
 import { type Totals, totalsOf } from "@/parts/totals";
 import { TypeObjectives } from "@/screens/alerts/TypeObjectives";
-import { Figures, RANGES, type Range, useStats } from "@/screens/overview/Charts";
+import { ChartsOfOne, RANGES, type Range, useStats } from "@/screens/overview/Charts";
+import { useMarks } from "@/screens/overview/marks";
+import { sampleOf } from "@/screens/types/form";
 import { RunSheet } from "@/screens/types/RunSheet";
 import { texts } from "@/texts";
 import css from "./Type.module.css";
@@ -43,6 +47,7 @@ export function Type() {
     refetchInterval: every(10_000),
   });
   const type = types.data?.items.find((one) => one.name === name);
+  const marks = useMarks({ type: name, queues: type?.queues ?? [] });
   const serving = workers.data?.items.filter((worker) => worker.types.includes(name)) ?? [];
   const apps = serving.map((worker) => worker.app_version).filter(Boolean);
   const versions = [...new Set(apps.length > 0 ? apps : serving.map((worker) => worker.version))].sort();
@@ -60,6 +65,10 @@ export function Type() {
             {texts.common.run}
           </Button>
         )}
+        <CopyAs
+          title={texts.task.submitName(name)}
+          of={() => typeSnippets(serverUrl(), name, sampleOf(type?.payload_schema ?? null))}
+        />
       </ScreenHead>
       <Panel label={texts.common.facts}>
         {type?.doc && <p className={css.doc}>{type.doc}</p>}
@@ -80,7 +89,11 @@ export function Type() {
           ]}
         />
       </Panel>
-      {stats.data === undefined ? <Unloaded of={stats} /> : <Figures stats={stats.data} queue={undefined} />}
+      {stats.data === undefined ? (
+        <Unloaded of={stats} />
+      ) : (
+        <ChartsOfOne stats={stats.data} name={name} marks={marks} />
+      )}
       <TypeObjectives task={name} />
       <div className={css.two}>
         <TaskTable title={texts.type.recentFailures} query={{ name, status: "FAILED" }} none={texts.type.noFailures} />

@@ -9,6 +9,7 @@ import { every } from "@/api/queries";
 import type { TypeBody } from "@/api/types";
 import { type Usual, useUsual } from "@/api/usual";
 import { Button } from "@/parts/Button";
+import { useRemembered } from "@/parts/neighbours";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Empty, Unloaded } from "@/parts/States";
 import { span } from "@/parts/time";
@@ -26,7 +27,9 @@ export function Types() {
     queryFn: ({ signal }) => call("GET /api/v1/types", { signal }),
     refetchInterval: every(10_000),
   });
-  const usual = useUsual(types.data?.items.map((type) => type.name) ?? []);
+  const names = types.data?.items.map((type) => type.name) ?? [];
+  useRemembered("/types", names);
+  const usual = useUsual(names);
   return (
     <>
       <ScreenHead title={texts.common.taskTypes} />

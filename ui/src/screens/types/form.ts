@@ -45,6 +45,16 @@ export function fieldsOf(schema: Record<string, unknown> | null): FormField[] {
   });
 }
 
+/** A payload to begin with: the fields that have to be there, with values of their kinds. */
+export function sampleOf(schema: Record<string, unknown> | null): Record<string, unknown> {
+  const values = { text: "", number: 0, integer: 0, boolean: false, json: null };
+  return Object.fromEntries(
+    fieldsOf(schema)
+      .filter(({ isRequired }) => isRequired)
+      .map(({ name, kind, choices }) => [name, kind === "choice" ? JSON.parse(choices[0] ?? "null") : values[kind]]),
+  );
+}
+
 function resolved(schema: Schema, root: Schema | null): Schema {
   if (!schema.$ref) return schema;
   const name = schema.$ref.split("/").at(-1) ?? "";

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { call } from "@/api/client";
 import { Problem } from "@/api/problem";
-import { every, ofTypes, useRefreshOn } from "@/api/queries";
+import { about, every, useRefreshOn } from "@/api/queries";
 import type { WorkerBody } from "@/api/types";
 import { CopyAs, serverUrl } from "@/parts/CopyAs";
 import { Mark } from "@/parts/Mark";
@@ -24,7 +24,7 @@ export function Worker() {
     queryFn: ({ signal }) => call("GET /api/v1/workers/{id}", { params: { id }, signal }),
     refetchInterval: every(5_000),
   });
-  useRefreshOn(ofTypes("drumline.worker."), [["workers"]]);
+  useRefreshOn(about(id), [["workers", "one", id]]);
   const worker = found.data;
   if (!worker && found.error instanceof Problem && [404, 422].includes(found.error.status)) {
     return (

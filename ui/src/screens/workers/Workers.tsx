@@ -5,6 +5,7 @@ import { every, ofTypes, useRefreshOn } from "@/api/queries";
 import type { WorkerBody } from "@/api/types";
 import { CodeBlock } from "@/parts/CodeBlock";
 import { Mark } from "@/parts/Mark";
+import { useRemembered } from "@/parts/neighbours";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Empty, Unloaded } from "@/parts/States";
 import { START_WORKER } from "@/parts/snippets";
@@ -27,6 +28,7 @@ export function Workers() {
     refetchInterval: every(5_000),
   });
   useRefreshOn(ofTypes("drumline.worker."), [["workers"]]);
+  useRemembered("/workers", workers.data?.items.map((worker) => worker.id) ?? []);
   if (workers.data === undefined) return <Unloaded of={workers} />;
   const { items } = workers.data;
   const slots = items.reduce((sum, worker) => sum + worker.capacity, 0);
