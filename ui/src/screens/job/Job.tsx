@@ -137,6 +137,7 @@ function Head({ job, graph }: { job: JobBody; graph: GraphBody | undefined }) {
   return (
     <ScreenHead
       name={`${statusWord(job.status)}: ${job.name}`}
+      crumb={job.name}
       title={
         <span className={css.title}>
           <Status of={job.status} />

@@ -94,11 +94,13 @@ function Worker({ worker, name }: { worker: WorkerBody; name: string | undefined
             values={{ beat: <Time at={worker.beat_at} as="relative" />, since: <Time at={worker.opened_at} /> }}
           />
         </p>
-        <p className={css.line}>{texts.workers.memoryAndCpu(memoryText(worker), cpuText(worker))}</p>
+        {(worker.memory !== null || worker.cpu !== null) && (
+          <p className={css.line}>{texts.workers.memoryAndCpu(memoryText(worker), cpuText(worker))}</p>
+        )}
         <p className={css.line}>
           <code>{worker.id}</code>
           {worker.host && ` · ${worker.host}`}
-          {worker.version && texts.workers.version(worker.version)}
+          {worker.app_version ? ` · ${worker.app_version}` : worker.version && texts.workers.version(worker.version)}
         </p>
         <p className={css.line}>
           {worker.queues.length > 0 ? texts.workers.queuesValue(worker.queues.join(", ")) : texts.workers.allQueues}
