@@ -74,9 +74,11 @@ export function Crumbs({ name, path }: CrumbsProps) {
           // biome-ignore lint/suspicious/noArrayIndexKey: a link is its place
           <li key={place}>{link}</li>
         ))}
-        <li aria-current="page" title={name}>
-          {name}
-        </li>
+        {path && (
+          <li aria-current="page" title={name}>
+            {name}
+          </li>
+        )}
       </ol>
       {near && near.count > 1 && (
         <span className={css.near}>
