@@ -129,8 +129,9 @@ async def test_fire_times_are_right_in_both_zones_on_the_day_when_clocks_change(
 
     await someone.open(f"/schedules/{made['id']}")
 
-    await someone.page.locator("ol li").nth(2).wait_for()
-    shown = await someone.page.locator("ol li").all_inner_texts()
+    fires = someone.page.get_by_role("region", name="Next", exact=True).get_by_role("listitem")
+    await fires.nth(2).wait_for()
+    shown = await fires.all_inner_texts()
     there, here = ZoneInfo("Europe/Berlin"), ZoneInfo(zone)
     for text, day in zip(shown, (CLOCKS_CHANGE - DAY, CLOCKS_CHANGE, CLOCKS_CHANGE + DAY), strict=False):
         moment = datetime.combine(day, time(1, 30), tzinfo=there).astimezone(UTC)
