@@ -10,6 +10,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from drumline.core.attempt import Progress, ProgressNote
+from drumline.core.durable import NewRecord, Record, Wait, WaitKind, WaitRequest
 from drumline.core.errors import Conflict, Fenced, NotFound, Unavailable
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.lease import Lease
@@ -117,6 +118,14 @@ async def reap(shard: Shard, session: SessionId) -> None:
     await shard.store.sessions.reap([(session, numbers[session])], poison_after=5)
 
 
+async def left(gateway: ShardedGateway, session: SessionId) -> bool:
+    """Tell whether a worker has left; False without an answer."""
+    try:
+        return await gateway.leave(session)
+    except Unavailable:
+        return False
+
+
 # -- sessions
 
 
@@ -188,6 +197,35 @@ async def test_a_drain_is_undone_in_every_shard_or_the_worker_has_left(world: Wo
     assert await gateway.leave(other)
     with pytest.raises(Conflict):
         await front(world).store.sessions.undrain_session(other)
+
+
+async def test_a_worker_that_has_left_in_one_shard_leaves_in_all(world: World, gateway: ShardedGateway) -> None:
+    session = await gateway.open_session(WORKER)
+    third = world.shards.named("pg3").store.sessions
+    await third.drain_session(session)
+    await third.leave_session(session)  # the server ended before it closed the session in the others
+
+    assert await gateway.leave(session)
+    assert (await gateway.beat(Beat(session=session))).is_open is False
+
+
+async def test_a_worker_does_not_stay_while_a_shard_may_be_closing_its_session(
+    world: World, gateway: ShardedGateway, proxy: Proxy
+) -> None:
+    session = await gateway.open_session(WORKER)
+    await world.shards.named("pg2").store.sessions.drain_session(session)
+    cut(proxy)
+
+    with pytest.raises(Unavailable):
+        await gateway.leave(session)
+    with pytest.raises(Unavailable):
+        await front(world).store.sessions.leave_session(session)
+
+    proxy.heal()
+    async with asyncio.timeout(A_WHILE):
+        while not await left(gateway, session):  # noqa: ASYNC110 - a worker asks again
+            await asyncio.sleep(0.05)
+    assert (await gateway.beat(Beat(session=session))).is_open is False
 
 
 async def test_a_drain_is_not_undone_while_a_shard_is_away(world: World, gateway: ShardedGateway, proxy: Proxy) -> None:
@@ -493,6 +531,54 @@ async def test_a_server_with_an_old_map_finds_a_lease_by_looking_at_the_director
     world.shards._number = -1
     assert await ShardedGateway(world.shards).settle([Report(task.lease, Succeeded())]) == [State.COMPLETED]
     assert await state(world, id_) is State.COMPLETED
+
+
+async def test_a_server_with_an_old_map_reaches_a_durable_task_by_looking_at_the_directory_again(
+    world: World, gateway: ShardedGateway
+) -> None:
+    (id_,) = await submit(world, "pg3")
+    session = await gateway.open_session(WORKER)
+    (task,) = await take_all(gateway, session, 1)
+    lease = task.lease
+
+    def late() -> ShardedGateway:
+        """A gateway of a server that has not looked at the map since the slots have moved."""
+        world.shards.map = ShardMap()
+        world.shards._number = -1
+        return ShardedGateway(world.shards)
+
+    charge = NewRecord(lease=lease, name="charge", value=Raw(b"7"))
+    (recorded,) = await late().record([charge])
+    (joined,) = await late().join_records([charge])
+    await late().put_artifact(Artifact(task=id_, name="f", content_type="text/plain", data=b"x", lease=lease))
+    page = await late().records(lease, after=0)
+    night = Wait(kind=WaitKind.SLEEP, name="night", delay_ms=9000)
+    parked = await late().wait(WaitRequest(lease=lease, waits=(night,)))
+
+    assert isinstance(recorded, Record)
+    assert joined == recorded
+    assert [record.name for record in page.records] == ["charge"]
+    assert parked is State.QUEUED
+    assert await state(world, id_) is State.QUEUED
+
+
+async def test_a_lease_that_no_shard_has_is_refused_for_durable_calls(world: World, gateway: ShardedGateway) -> None:
+    (id_,) = await submit(world, "pg3")
+    session = await gateway.open_session(WORKER)
+    (task,) = await take_all(gateway, session, 1)
+    late = replace(task.lease, nonce=task.lease.nonce ^ 1)
+
+    night = Wait(kind=WaitKind.SLEEP, name="night", delay_ms=9000)
+    (refused,) = await gateway.record([NewRecord(lease=late, name="charge")])
+
+    assert isinstance(refused, Fenced)
+    assert isinstance(await gateway.wait(WaitRequest(lease=late, waits=(night,))), Fenced)
+    for call in (
+        gateway.records(late, after=0),
+        gateway.put_artifact(Artifact(task=id_, name="f", content_type="text/plain", data=b"x", lease=late)),
+    ):
+        with pytest.raises(Fenced):
+            await call
 
 
 # -- a shard that is away

@@ -25,11 +25,11 @@ class Left(Enum):
     """What became of a session that wanted to leave because it was asked to drain."""
 
     CLOSED = "closed"
-    """It is closed now."""
+    """It is closed: now, or in order before."""
     KEPT = "kept"
     """It is open: it is not asked to drain any more."""
     NOT_OPEN = "not open"
-    """It was not open."""
+    """It was reaped, or never opened."""
 
 
 class Sessions(Protocol):
@@ -75,7 +75,7 @@ class Sessions(Protocol):
         ...
 
     async def leave_session(self, session: SessionId) -> Left:
-        """Close a session that was asked to drain, unless that was undone."""
+        """Close a session that was asked to drain, unless that was undone; asked again, it answers the same."""
         ...
 
     async def close_session(self, session: SessionId) -> None:

@@ -32,6 +32,8 @@ from drumline.shards.shard_set import Shard, ShardSet
 
 T = TypeVar("T")
 Item = TypeVar("Item")
+Leased = TypeVar("Leased", Report, NewRecord)
+Answer = TypeVar("Answer")
 
 SHARD_SECONDS: Final = 10.0
 """Seconds after which a shard that does not answer a report counts as away; the report is repeated."""
@@ -165,7 +167,8 @@ class ShardedGateway:
         """Leave in order because of a request to drain; False if that was undone in every shard.
 
         The first shard that still asks the worker to drain closes the session, and so decides: undoing it there comes
-        too late from then on. A shard that is away is not waited for.
+        too late from then on. The worker stays only if every shard has said so: one that does not answer may be about
+        to close the session, and says that it has when it is asked again.
         """
         if self._shards.is_lone:
             return await self._lone.leave(session)
@@ -177,8 +180,12 @@ class ShardedGateway:
             if answers[each.name] is Left.CLOSED:
                 await self.close_session(session)
                 return True
-        _raise_if_all_failed(answers)
-        return Left.KEPT not in answers.values()
+        if Left.KEPT not in answers.values():
+            _raise_if_all_failed(answers)
+            return True
+        if any(isinstance(answer, DrumlineError) for answer in answers.values()):
+            raise _first_error(answers)
+        return False
 
     async def close_session(self, session: SessionId) -> None:
         """Leave in order; a shard that is away reaps the session later."""
@@ -233,45 +240,51 @@ class ShardedGateway:
         """Report ends of attempts; those whose shard is away are answered with `Unavailable`."""
         if self._shards.is_lone:
             return await self._lone.settle(reports)
-        return await self._settled(reports, lambda shard, part: LocalGateway(shard.engine).settle(part))
+        return _acknowledged(await self._told(reports, lambda shard, part: LocalGateway(shard.engine).settle(part)))
 
     async def join(self, reports: Sequence[Report]) -> Sequence[Acknowledged]:
         """Report ends of attempts, together with those of other workers that come at the same time."""
         if self._shards.is_lone:
             return await self._lone.join(reports)
-        return await self._settled(reports, lambda shard, part: LocalGateway(shard.engine).join(part))
+        return _acknowledged(await self._told(reports, lambda shard, part: LocalGateway(shard.engine).join(part)))
 
     async def record(self, records: Sequence[NewRecord]) -> Sequence[Record | DrumlineError]:
         """Write records of durable tasks; those whose shard is away are answered with `Unavailable`."""
         if self._shards.is_lone:
             return await self._lone.record(records)
-        return await self._recorded(records, lambda shard, part: LocalGateway(shard.engine).record(part))
+        return await self._told(records, lambda shard, part: LocalGateway(shard.engine).record(part))
 
     async def join_records(self, records: Sequence[NewRecord]) -> Sequence[Record | DrumlineError]:
         """Write records of durable tasks, together with those of other workers that come at the same time."""
         if self._shards.is_lone:
             return await self._lone.join_records(records)
-        return await self._recorded(records, lambda shard, part: LocalGateway(shard.engine).join_records(part))
+        return await self._told(records, lambda shard, part: LocalGateway(shard.engine).join_records(part))
 
     async def wait(self, request: WaitRequest) -> Answered | State | DrumlineError:
         """Answer what an attempt waits for, or end the attempt; returns the task's state then."""
-        return await LocalGateway((await self._home(request.lease)).engine).wait(request)
+        try:
+            return await self._at_home(request.lease, lambda home: home.wait(request))
+        except Fenced as refusal:
+            return refusal
 
     async def restart(self, request: RestartRequest) -> State | DrumlineError:
         """End the round of a task, where it is; returns its state then."""
-        return await LocalGateway((await self._home(request.lease)).engine).restart(request)
+        try:
+            return await self._at_home(request.lease, lambda home: home.restart(request))
+        except Fenced as refusal:
+            return refusal
 
     async def start_children(self, wanted: ChildRequests, *, allow: AllowTask | None = None) -> StartedIds:
         """Start children of a task, where it is."""
-        return await LocalGateway((await self._home(wanted.lease)).engine).start_children(wanted, allow=allow)
+        return await self._at_home(wanted.lease, lambda home: home.start_children(wanted, allow=allow))
 
     async def outcomes(self, lease: Lease, name: str, key: str, *, first: int) -> OutcomePage:
         """Return how children of a call ended, from a place on, or raise `Fenced`."""
-        return await LocalGateway((await self._home(lease)).engine).outcomes(lease, name, key, first=first)
+        return await self._at_home(lease, lambda home: home.outcomes(lease, name, key, first=first))
 
     async def records(self, lease: Lease, *, after: int) -> RecordPage:
         """Return records of a task after a place, or raise `Fenced`."""
-        return await LocalGateway((await self._home(lease)).engine).records(lease, after=after)
+        return await self._at_home(lease, lambda home: home.records(lease, after=after))
 
     async def append_log(self, chunks: Sequence[LogChunk]) -> Sequence[LogChunk]:
         """Keep log output; return the pieces whose shard is away."""
@@ -297,73 +310,74 @@ class ShardedGateway:
     async def put_artifact(self, artifact: Artifact) -> None:
         """Keep a file that a task made; `Fenced` if its attempt does not hold the task any more."""
         lease = artifact.lease or Lease(artifact.task, 0, 0)
-        (name,) = await self._homes.of([lease])
-        await LocalGateway(self._shards.named(name).engine).put_artifact(artifact)
+        await self._at_home(lease, lambda home: home.put_artifact(artifact))
 
     async def reveal(self, lease: Lease) -> Mapping[str, str] | None:
         """Return the secrets that a task refers to, by name; None if it has none."""
         (name,) = await self._homes.of([lease])
         return await LocalGateway(self._shards.named(name).engine).reveal(lease)
 
-    async def _home(self, lease: Lease) -> Shard:
-        """Return the shard that holds a lease."""
+    async def _at_home(self, lease: Lease, call: Callable[[LocalGateway], Awaitable[T]]) -> T:
+        """Call the shard that holds a lease.
+
+        Where that shard refuses the lease, perhaps the map was old, and it never had the task: others are asked too.
+        """
         (name,) = await self._homes.of([lease])
-        return self._shards.named(name)
+        asked: set[str] = set()
+        while True:
+            asked.add(name)
+            try:
+                answer = await call(LocalGateway(self._shards.named(name).engine))
+            except Fenced as error:
+                refusal = error
+            else:
+                if not isinstance(answer, Fenced):
+                    return answer
+                refusal = answer
+            if len(asked) == 1:
+                await self._homes.refresh()
+            another = self._homes.another(lease, asked)
+            if another is None:
+                raise refusal
+            name = another
 
-    async def _recorded(
-        self,
-        records: Sequence[NewRecord],
-        record: Callable[[Shard, Sequence[NewRecord]], Awaitable[Sequence[Record | DrumlineError]]],
-    ) -> list[Record | DrumlineError]:
-        homes = await self._homes.of([new.lease for new in records])
-        parts = await self._by_home([new.lease for new in records], records)
-        answers = await self._in_parts(parts, record)
-        coming = {
-            name: iter([told] * len(parts[name]) if isinstance(told, DrumlineError) else told)
-            for name, told in answers.items()
-        }
-        return [next(coming[name]) for name in homes]
-
-    async def _settled(
-        self, reports: Sequence[Report], settle: Callable[[Shard, Sequence[Report]], Awaitable[Sequence[Acknowledged]]]
-    ) -> list[Acknowledged]:
-        homes = await self._homes.of([report.lease for report in reports])
-        answers = await self._settled_at(reports, homes, settle)
+    async def _told(
+        self, told: Sequence[Leased], tell: Callable[[Shard, Sequence[Leased]], Awaitable[Sequence[Answer]]]
+    ) -> list[Answer | DrumlineError]:
+        """Tell the shards of leases what attempts report; what these refuse is told to others that may have it."""
+        homes = await self._homes.of([each.lease for each in told])
+        answers = await self._told_at(told, homes, tell)
         tried = {n: {homes[n]} for n, answer in enumerate(answers) if isinstance(answer, Fenced)}
         if tried:
             await self._homes.refresh()  # perhaps the map was old, and the shard that refused never had the task
-        while places := {
-            n: name for n, asked in tried.items() if (name := self._homes.another(reports[n].lease, asked))
-        }:
-            told = await self._settled_at([reports[n] for n in places], list(places.values()), settle)
-            for (n, name), answer in zip(places.items(), told, strict=True):
+        while places := {n: name for n, asked in tried.items() if (name := self._homes.another(told[n].lease, asked))}:
+            later = await self._told_at([told[n] for n in places], list(places.values()), tell)
+            for (n, name), answer in zip(places.items(), later, strict=True):
                 tried[n].add(name)
                 if not isinstance(answer, Fenced):
                     answers[n] = answer
                     del tried[n]
         return answers
 
-    async def _settled_at(
+    async def _told_at(
         self,
-        reports: Sequence[Report],
+        told: Sequence[Leased],
         homes: Sequence[str],
-        settle: Callable[[Shard, Sequence[Report]], Awaitable[Sequence[Acknowledged]]],
-    ) -> list[Acknowledged]:
+        tell: Callable[[Shard, Sequence[Leased]], Awaitable[Sequence[Answer]]],
+    ) -> list[Answer | DrumlineError]:
         places: defaultdict[str, list[int]] = defaultdict(list)
         for n, name in enumerate(homes):
             places[name].append(n)
-        parts = {name: [reports[n] for n in numbers] for name, numbers in places.items()}
-        answers: list[Acknowledged] = [None] * len(reports)
-        for name, told in (await self._in_parts(parts, settle)).items():
-            if isinstance(told, PASSING):
-                given: Sequence[Acknowledged] = [Unavailable(f"shard {name}: {told.message}")] * len(parts[name])
-            elif isinstance(told, DrumlineError):
-                raise told
+        answers: dict[int, Answer | DrumlineError] = {}
+        parts = {name: [told[n] for n in numbers] for name, numbers in places.items()}
+        for name, answer in (await self._in_parts(parts, tell)).items():
+            if isinstance(answer, PASSING):
+                answers |= dict.fromkeys(places[name], Unavailable(f"shard {name}: {answer.message}"))
+            elif isinstance(answer, DrumlineError):
+                answers |= dict.fromkeys(places[name], answer)
             else:
-                given = told
-            for n, answer in zip(places[name], given, strict=True):
-                answers[n] = answer
-        return answers
+                answers |= dict(zip(places[name], answer, strict=True))
+        return [answers[n] for n in range(len(told))]
 
     async def _really_lost(
         self, homes: Mapping[Lease, tuple[str, ...]], lost: Mapping[str, frozenset[TaskId]]
@@ -474,6 +488,16 @@ async def _first_stops(asking: "list[asyncio.Task[Stops]]") -> Stops:
         for task in left:
             task.cancel()
     raise error
+
+
+def _acknowledged(answers: Sequence[Acknowledged | DrumlineError]) -> list[Acknowledged]:
+    """Return the answers to reports; raise an error that a shard has answered to all of its part."""
+    acknowledged: list[Acknowledged] = []
+    for answer in answers:
+        if isinstance(answer, DrumlineError) and not isinstance(answer, Fenced | Unavailable):
+            raise answer
+        acknowledged.append(answer)
+    return acknowledged
 
 
 def _first_error(answers: Mapping[str, object]) -> DrumlineError:

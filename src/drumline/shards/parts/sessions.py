@@ -102,7 +102,10 @@ class Sessions(Part):
                     raise answer
 
     async def leave_session(self, session: SessionId) -> Left:
-        """Close a session that was asked to drain, unless that was undone: it leaves while one shard asks it to."""
+        """Close a session that was asked to drain, unless that was undone: it leaves while one shard asks it to.
+
+        It stays only if every shard has said so.
+        """
         found: list[Left] = []
         away: Unavailable | None = None
         for member in self._router.shards:
@@ -114,8 +117,8 @@ class Sessions(Part):
             if Left.CLOSED in found:
                 await self.close_session(session)
                 return Left.CLOSED
-        if away is not None and not found:
-            raise away
+        if away is not None and (Left.KEPT in found or not found):
+            raise away  # it may be about to close the session, or have done so: who asks again hears of it
         return Left.KEPT if Left.KEPT in found else Left.NOT_OPEN
 
     async def close_session(self, session: SessionId) -> None:

@@ -84,7 +84,7 @@ class SessionTables(Part):
         raise Conflict(f"worker {session_text(session)} has left already; start it again", field="id")
 
     async def leave_session(self, session: SessionId) -> Left:
-        """Close a session that was asked to drain, unless that was undone."""
+        """Close a session that was asked to drain, unless that was undone; asked again, it answers the same."""
 
         async def leave(transaction: Transaction) -> Left:
             rows = await transaction.fetch("leave_session", session=session, now=self._now())
@@ -92,8 +92,10 @@ class SessionTables(Part):
             await tell_facts(transaction, facts, now=self._now())
             if rows:
                 return Left.CLOSED
-            is_open = any(is_open for is_open, _ in await transaction.fetch("session_end", session=session))
-            return Left.KEPT if is_open else Left.NOT_OPEN
+            for is_open, was_reaped in await transaction.fetch("session_end", session=session):
+                if not was_reaped:
+                    return Left.KEPT if is_open else Left.CLOSED
+            return Left.NOT_OPEN
 
         return await self._database.transact(Line.SETTLE, leave, repeat=True)
 
