@@ -311,6 +311,7 @@ export const texts = {
     lines: (count: number) => counted(count, "line"),
     linesOf: (shown: number, all: number) => `${shown.toLocaleString("en")} of ${counted(all, "line")}`,
     enterATime: (now: string) => `Enter a date and time, such as ${now}`,
+    showWholeMessage: "Show whole message",
     showMoreFrames: (count: number) => `Show ${counted(count, "more frame")}`,
     showFrames: (count: number) => `Show ${counted(count, "library frame")}`,
     timesUsual: (times: string) => `${times}× usual`,

@@ -7,9 +7,9 @@ import { Traceback } from "./Traceback";
 
 Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
 
-function shown(traceback: string): HTMLElement {
+function shown(traceback: string, message = "no"): HTMLElement {
   const box = document.createElement("div");
-  const error: ErrorBody = { kind: "ValueError", message: "no", traceback };
+  const error: ErrorBody = { kind: "ValueError", message, traceback };
   act(() => createRoot(box).render(<Traceback error={error} />));
   return box;
 }
@@ -23,6 +23,18 @@ describe("a traceback", () => {
     act(() => button?.click());
 
     expect(box.querySelectorAll("b")).toHaveLength(60);
+  });
+
+  it.each([
+    ["characters", "word ".repeat(400)],
+    ["lines", "line\n".repeat(40)],
+  ])("with a message of many %s shows its beginning, and all of it on request", (_, message) => {
+    const box = shown("", message);
+    expect(box.querySelector("span")?.textContent?.length).toBeLessThan(700);
+
+    act(() => box.querySelector<HTMLButtonElement>("span button")?.click());
+
+    expect(box.querySelector("span")?.textContent).toBe(message);
   });
 
   it("of a group shows the errors in it", () => {

@@ -3,7 +3,7 @@ import type { ErrorBody } from "@/api/types";
 import { texts } from "@/texts";
 import { Button } from "./Button";
 import { Copy } from "./Copy";
-import { chainOf, endsOf, type Frame, type Link } from "./frames";
+import { chainOf, endsOf, type Frame, headOf, type Link } from "./frames";
 import css from "./Traceback.module.css";
 
 /** An error as people read it: the root cause first, then what came of it; frames of libraries are folded. */
@@ -18,7 +18,7 @@ export function Traceback({ error }: { error: ErrorBody }) {
     <div className={css.error}>
       <div className={css.what}>
         <strong>{error.kind}</strong>
-        <span>{error.message}</span>
+        <Message text={error.message} />
         <Copy text={`${error.kind}: ${error.message}\n${error.traceback}`} what="error" />
       </div>
       {chain.length > 1 ? (
@@ -34,7 +34,7 @@ export function Traceback({ error }: { error: ErrorBody }) {
                       ? texts.parts.whichCaused
                       : texts.parts.whileHandlingIt}
                 </b>
-                <span>{link.title || `${error.kind}: ${error.message}`}</span>
+                <Message text={link.title || `${error.kind}: ${error.message}`} />
               </p>
               <Frames of={shownOf(link, isAll)} />
               <Members of={link.members} />
@@ -54,6 +54,21 @@ export function Traceback({ error }: { error: ErrorBody }) {
         </Button>
       )}
     </div>
+  );
+}
+
+/** What an error says; of a long message its beginning, so that the cause stays in sight. */
+function Message({ text }: { text: string }) {
+  const [isWhole, setWhole] = useState(false);
+  const head = headOf(text);
+  if (isWhole || head === text) return <span>{text}</span>;
+  return (
+    <span>
+      {head}…{" "}
+      <Button tone="quiet" onClick={() => setWhole(true)}>
+        {texts.parts.showWholeMessage}
+      </Button>
+    </span>
   );
 }
 

@@ -25,6 +25,9 @@ const HEAD = /^\s*File "(.+?)", line (\d+)(?:, in (.+))?$/;
 const LEFT_OUT = /^ {2}\[(.+)\]$/;
 const MEMBER = /^ {2}\+-+ 1 -+$/;
 const LIBRARY = /(site-packages|dist-packages|lib\/python3|<frozen|\/drumline\/(worker|sdk|engine)\/)/;
+const LINES_SHOWN = 8;
+const LETTERS_SHOWN = 500;
+const FEWEST_LETTERS_HIDDEN = 100;
 const CAUSE = "The above exception was the direct cause of the following exception:";
 const CONTEXT = "During handling of the above exception, another exception occurred:";
 
@@ -91,6 +94,12 @@ export function endsOf(frames: Frame[]): { head: Frame[]; hidden: number; tail: 
   const hidden = frames.length - HEAD_SHOWN - TAIL_SHOWN;
   if (hidden < FEWEST_HIDDEN) return { head: frames, hidden: 0, tail: [] };
   return { head: frames.slice(0, HEAD_SHOWN), hidden, tail: frames.slice(-TAIL_SHOWN) };
+}
+
+/** Return the beginning of a message, or all of one that is not long. */
+export function headOf(message: string): string {
+  const head = message.split("\n", LINES_SHOWN).join("\n").slice(0, LETTERS_SHOWN);
+  return message.length - head.length < FEWEST_LETTERS_HIDDEN ? message : head.trimEnd();
 }
 
 /** The first line after the frames that is not indented. */
