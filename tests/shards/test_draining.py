@@ -1,5 +1,6 @@
 """What a shard holds moves to the present owners of its slots: whole, once, and found all the time."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -12,13 +13,13 @@ from drumline.core.attempt import Progress, ProgressNote
 from drumline.core.children import OnEnd
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.durable import RestartRequest
-from drumline.core.errors import Conflict, NotFound
+from drumline.core.errors import Conflict, KeyReused, NotFound, Unavailable
 from drumline.core.ids import TaskId
 from drumline.core.job import JobStatus
 from drumline.core.shard_map import DIRECTORY
-from drumline.core.slots import SLOTS, slot_of
+from drumline.core.slots import SLOTS, slot_of, slot_of_key
 from drumline.core.state import Act, State
-from drumline.core.task import Submitted, accept
+from drumline.core.task import SubmitAnswer, Submitted, accept
 from drumline.ports.control import Change
 from drumline.ports.dead_letters import DeadLetterFilter
 from drumline.ports.drain import Activated, Copy, Held, TakeOut, job_key, schedule_name
@@ -58,6 +59,30 @@ def store(world: World) -> Store:
 
 def shard(world: World, name: str) -> Shard:
     return world.shards.named(name)
+
+
+async def repeated(world: World, key: str, text: str = "") -> SubmitAnswer:
+    """Submit a task with a key by the map."""
+    made = world.ids.next(slot_of_key("default", key))
+    new = accept(request(idempotency_key=key, payload={"text": text}), id=made, tenant="default")
+    return await world.router.join(replace(new, slot_version=world.ids.version(made)))
+
+
+async def drained_with_key(world: World, key: str) -> TaskId:
+    """Submit a task with a key to pg2, end it, and drain it to pg3; pg2 stays."""
+    await move_slots(world, "pg2")
+    first = await repeated(world, key)
+    assert isinstance(first, Submitted)
+    assert first.created
+    await shard(world, "pg2").store.control.cancel([first.id])
+    await move_slots(world, "pg3")
+    assert await drain(world, "pg2") == 1
+    return first.id
+
+
+async def prune(world: World, name: str) -> None:
+    """Delete the one task of a shard, which has ended."""
+    assert await shard(world, name).store.prune(ended_before=Instant(1 << 45), limit=10) == 1
 
 
 async def submitted(world: World) -> TaskId:
@@ -343,6 +368,113 @@ async def test_the_key_of_a_copy_leaves_that_of_a_later_task_alone(world: World,
         (known,) = await taker.slots.find_keys([("default", "k")])
         assert known is not None
         assert known.task == later
+
+
+async def test_a_key_that_a_drain_left_behind_is_known_as_long_as_its_task(world: World) -> None:
+    first = await drained_with_key(world, "k")
+
+    kept = await repeated(world, "k")
+    other = await repeated(world, "k", "other")
+    await prune(world, "pg3")
+    again, twice = await asyncio.gather(repeated(world, "k", "other"), repeated(world, "k", "other"))
+
+    assert isinstance(kept, Submitted)
+    assert (kept.id, kept.created) == (first, False)
+    assert isinstance(other, KeyReused)
+    assert isinstance(again, Submitted)
+    assert isinstance(twice, Submitted)
+    assert again.id == twice.id != first
+    assert again.created != twice.created
+    assert await shard(world, "pg2").store.slots.find_keys([("default", "k")]) == [None]
+    taker = shard(world, "pg3").store
+    assert [each.lease.task for each in await claim(taker, await open_session(taker))] == [again.id]
+
+
+@pytest.mark.parametrize("prunes", [False, True])
+async def test_a_slot_that_comes_back_finds_the_task_of_a_key_that_had_left(world: World, *, prunes: bool) -> None:
+    first = await drained_with_key(world, "k")
+    await move_slots(world, "pg2")
+    if prunes:
+        await prune(world, "pg3")
+
+    answer = await repeated(world, "k")
+
+    assert isinstance(answer, Submitted)
+    assert answer.created == prunes
+    assert (answer.id == first) != prunes
+    assert await state_of(shard(world, "pg2" if prunes else "pg3").store, answer.id) is not None
+
+
+async def test_a_key_is_known_while_its_task_goes_from_shard_to_shard(world: World) -> None:
+    first = await drained_with_key(world, "k")
+    for taker, giver in (("pg2", "pg3"), (DIRECTORY, "pg2"), ("pg3", DIRECTORY)):
+        await move_slots(world, taker)
+        for phase in ("before", "copied", "taken out", "active"):
+            giving, taking = shard(world, giver).store, shard(world, taker).store
+            if phase == "copied":
+                units = await giving.drainage.read([first])
+                assert await taking.drainage.put_copies(giver, units) == [first]
+            elif phase == "taken out":
+                copies = [Copy(unit.id, giver, unit.version, unit.digest) for unit in units]
+                assert await giving.drainage.take_out(taker, copies) == {first: TakeOut.DONE}
+            elif phase == "active":
+                await taking.drainage.activate([(copy.id, copy.version) for copy in copies])
+            answer = await repeated(world, "k")
+
+            assert isinstance(answer, Submitted), (taker, phase)
+            assert (answer.id, answer.created) == (first, False), (taker, phase)
+    await prune(world, "pg3")
+    answer = await repeated(world, "k")
+    assert isinstance(answer, Submitted)
+    assert answer.created
+
+
+async def test_the_key_of_a_copy_whose_task_was_deleted_at_the_giver_is_free(world: World, store: Store) -> None:
+    first = await repeated(world, "k")
+    assert isinstance(first, Submitted)
+    await store.control.cancel([first.id])
+    await copied(world, [first.id])
+    await move_slots(world, "pg2")
+    await prune(world, DIRECTORY)
+
+    answer = await repeated(world, "k")
+
+    assert isinstance(answer, Submitted)
+    assert answer.created
+    await drain(world, DIRECTORY)
+    assert await state_of(shard(world, "pg2").store, answer.id) is State.QUEUED
+    (known,) = await shard(world, "pg2").store.slots.find_keys([("default", "k")])
+    assert known is not None
+    assert known.task == answer.id
+
+
+async def test_a_key_is_not_taken_for_free_while_the_shard_of_its_task_is_away(world: World) -> None:
+    first = await drained_with_key(world, "k")
+    await move_slots(world, DIRECTORY)
+    away = world.shards._shards.pop("pg3")
+    with pytest.raises(Unavailable, match="pg3"):
+        await repeated(world, "k")
+    world.shards._shards["pg3"] = away
+
+    answer = await repeated(world, "k")
+
+    assert isinstance(answer, Submitted)
+    assert (answer.id, answer.created) == (first, False)
+
+
+async def test_a_key_is_free_when_its_task_was_deleted_in_a_shard_that_is_removed(world: World) -> None:
+    await drained_with_key(world, "k")
+    await prune(world, "pg3")
+    await move_slots(world, DIRECTORY)
+    await ShardService(world.shards, BOX, world.service._reach).remove("pg3")
+    (forward,) = await shard(world, "pg2").store.drainage.all_forwards(limit=5)
+    assert forward.shard == "pg3"
+
+    answer = await repeated(world, "k")
+
+    assert isinstance(answer, Submitted)
+    assert answer.created
+    assert await shard(world, "pg2").store.slots.find_keys([("default", "k")]) == [None]
 
 
 async def test_an_empty_shard_is_removed_and_everything_it_held_is_found(world: World) -> None:

@@ -49,6 +49,21 @@ class Forward(Struct, frozen=True):
     """The name that nothing else may take meanwhile: see `job_key` and `schedule_name`."""
 
 
+class Trace(Struct, frozen=True, kw_only=True):
+    """What one database knows of a task outside jobs, at one moment. Nothing of it: it was deleted, or never here."""
+
+    id: str
+    is_here: bool = False
+    shard: str | None = None
+    """Where it went, by its forwarding row."""
+    version: int | None = None
+    """The one that it has there when it is active."""
+    giver: str | None = None
+    """Where the inactive copy comes from that is here."""
+    copied: int | None = None
+    """The version of that copy."""
+
+
 class TakeOut(StrEnum):
     """What came of taking a unit out."""
 
@@ -151,6 +166,10 @@ class Drainage(Protocol):
 
     async def forwards(self, ids: Sequence[str]) -> list[Forward]:
         """Return the forwarding rows of tasks, jobs and schedules, of those that have one."""
+        ...
+
+    async def traces(self, ids: Sequence[str]) -> list[Trace]:
+        """Return what is known here of tasks outside jobs, in any order."""
         ...
 
     async def reserved(self, names: Sequence[str]) -> Mapping[str, str]:

@@ -11,7 +11,7 @@ from drumline.core.codec import encode
 from drumline.core.ids import TaskId
 from drumline.core.state import State
 from drumline.core.task import Lane
-from drumline.ports.drain import Activated, Copy, Forward, Held, TakeOut, Unit
+from drumline.ports.drain import Activated, Copy, Forward, Held, TakeOut, Trace, Unit
 from drumline.ports.hint import Hint
 from drumline.stores.driver import Line, Part, Rows, Transaction
 from drumline.stores.postgres.dead_letters import drop_dead_letters
@@ -161,6 +161,14 @@ class Drainage(Part):
     async def forwards(self, ids: Sequence[str]) -> list[Forward]:
         """Return the forwarding rows of tasks, jobs and schedules, of those that have one."""
         return _forwards(await self._database.fetch(Line.REQUEST, "forwards", repeat=True, ids=list(ids)))
+
+    async def traces(self, ids: Sequence[str]) -> list[Trace]:
+        """Return what is known here of tasks outside jobs."""
+        rows = await self._database.fetch(Line.REQUEST, "traces", repeat=True, ids=list(ids))
+        return [
+            Trace(id=str(id_), is_here=is_here, shard=shard, version=version, giver=giver, copied=copied)
+            for id_, is_here, shard, version, giver, copied in rows
+        ]
 
     async def reserved(self, names: Sequence[str]) -> Mapping[str, str]:
         """Return the jobs and schedules that were taken out here, and that reserved names belong to."""

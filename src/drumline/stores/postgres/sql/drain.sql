@@ -498,6 +498,21 @@ DELETE FROM drumline.forward AS f WHERE f.root = any(:roots::uuid [])
 -- drain: where tasks, jobs and schedules went that were taken out.
 SELECT f.id, f.root, f.shard, f.version, f.reserved FROM drumline.forward AS f WHERE f.id = any(:ids::uuid [])
 
+-- name: traces
+-- drain: what is known here of tasks outside jobs: whether they are here, where they went, and their inactive copies.
+SELECT
+    g.id,
+    EXISTS (SELECT FROM drumline.task WHERE task.id = g.id OFFSET 0) AS is_here,
+    f.shard, f.version,
+    c.giver, c.version AS copied
+FROM unnest(:ids::uuid []) AS g (id)
+LEFT JOIN LATERAL (
+    SELECT forward.shard, forward.version FROM drumline.forward WHERE forward.id = g.id OFFSET 0
+) AS f ON true
+LEFT JOIN LATERAL (
+    SELECT copy.giver, copy.version FROM drumline.drain_copy AS copy WHERE copy.id = g.id OFFSET 0
+) AS c ON true
+
 -- name: all_forwards
 -- drain: all forwarding rows, or those to one shard.
 SELECT f.id, f.root, f.shard, f.version, f.reserved FROM drumline.forward AS f
