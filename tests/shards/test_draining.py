@@ -10,6 +10,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from drumline.core.attempt import Progress, ProgressNote
+from drumline.core.bulk import BulkAct, BulkId, BulkPlan, NewBulk
 from drumline.core.children import OnEnd
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.durable import RestartRequest
@@ -32,6 +33,7 @@ from drumline.shards.service import ShardService
 from drumline.shards.shard_set import Shard
 from drumline.shards.store import ShardedStore
 from drumline.stores.postgres import PostgresStore
+from drumline.stores.postgres.statements import SQL
 from tests.child_factories import family
 from tests.durable_factories import park, record, signal, sleep, step
 from tests.factories import claim, claim_one, new_id, open_session, request, settle, state_of, submit
@@ -332,6 +334,54 @@ async def test_a_task_that_has_changed_since_it_was_copied_stays(world: World, s
     assert await taker.slots.find_keys([("default", "k")]) == [None]
     assert await state_of(store, task) is State.QUEUED
     assert await store.drainage.forwards([task]) == []
+
+
+async def test_a_bulk_operation_that_begins_before_a_task_is_taken_out_deals_with_it(
+    world: World, store: Store
+) -> None:
+    task = await submit(store)
+    schedule = await add(store, ManualClock(), "hourly")
+    assert await store.drainage.movable(limit=5) == [schedule.id, task]
+    copies = await copied(world, [task, TaskId(schedule.id)])
+    bulk = NewBulk(id=BulkId(new_id()), tenant=None, act=BulkAct.CANCEL, plan=BulkPlan())
+    await ShardedStore(world.shards).bulks.begin_bulk(bulk, tasks=[task], most=5)
+
+    answers = await store.drainage.take_out("pg2", copies)
+    advanced = await store.bulks.advance_bulk(bulk.id, limit=5)
+
+    assert answers == {task: TakeOut.POSTPONED, schedule.id: TakeOut.DONE}
+    assert advanced is not None
+    assert (advanced.view.done, advanced.view.failed) == (1, 0)
+    assert await state_of(store, task) is State.CANCELLED
+    assert await store.drainage.take_out("pg2", copies) == {task: TakeOut.REFUSED, schedule.id: TakeOut.DONE}
+
+
+async def test_a_unit_that_was_taken_out_before_a_bulk_operation_is_activated_meanwhile(
+    world: World, store: Store
+) -> None:
+    moved, stays = [await submit(store) for _ in range(2)]
+    copies = await copied(world, [moved])
+    assert await store.drainage.take_out("pg2", copies) == {moved: TakeOut.DONE}
+    bulk = NewBulk(id=BulkId(new_id()), tenant=None, act=BulkAct.CANCEL, plan=BulkPlan())
+    await store.bulks.begin_bulk(bulk, tasks=[stays], most=5)
+
+    await Drain(world.shards).carry_on(limit=5)
+
+    assert await state_of(shard(world, "pg2").store, moved) is State.QUEUED
+
+
+async def test_tasks_are_not_taken_out_while_a_bulk_operation_begins(
+    world: World, store: Store, shard_urls: tuple[str, ...]
+) -> None:
+    task = await submit(store)
+    copies = await copied(world, [task])
+    connection = await asyncpg.connect(shard_urls[0])
+    async with connection.transaction():
+        await connection.execute(SQL["exclude_moves"].text)
+        assert await store.drainage.take_out("pg2", copies) == {task: TakeOut.POSTPONED}
+    await connection.close()
+
+    assert await store.drainage.take_out("pg2", copies) == {task: TakeOut.DONE}
 
 
 @pytest.mark.parametrize("what", ["is there", "has ended and was deleted", "has left again"])

@@ -71,6 +71,9 @@ class TakeOut(StrEnum):
     """It is forwarded to the taker: the copy is to be activated."""
     REFUSED = "refused"
     """It has changed, or went elsewhere: the copy is to be discarded."""
+    POSTPONED = "postponed"
+    """A bulk operation is under way, which may be about it. The copy stays for a later try: another process may have
+    taken the unit out for it by now."""
 
 
 class Activated(Struct, frozen=True):
@@ -152,7 +155,8 @@ class Drainage(Protocol):
         """Delete units that are still as they were copied to a taker, and leave forwarding rows.
 
         Their idempotency keys stay. Waits of other jobs here for a job that leaves become waits for a job of another
-        database. What was taken out for this copy before is `DONE`, too.
+        database. What was taken out for this copy before is `DONE`, too. While a bulk operation is under way or
+        beginning, the other tasks and jobs are `POSTPONED`; none begins meanwhile.
         """
         ...
 

@@ -66,6 +66,7 @@ class Bulks(Part):
         narrowed = None if which is None else await self._narrowed(which)
 
         async def begin(transaction: Transaction) -> BulkView:
+            await transaction.fetch("exclude_moves")
             if narrowed is None:
                 seqs = list(range(1, len(tasks) + 1))
                 await transaction.fetch("freeze_tasks", bulk=bulk.id, ids=list(tasks), seqs=seqs)

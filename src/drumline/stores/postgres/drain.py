@@ -100,8 +100,9 @@ class Drainage(Part):
         wanted = {copy.id: copy for copy in copies}
 
         async def take(transaction: Transaction) -> dict[str, TakeOut]:
-            await self._lock(transaction, list(wanted))
-            rows = await transaction.fetch("read_units", ids=list(wanted), whole=False)
+            free = await self._free_of_bulks(transaction, list(wanted))
+            await self._lock(transaction, free)
+            rows = await transaction.fetch("read_units", ids=free, whole=False)
             same = [
                 str(id_)
                 for id_, version, digest, _ in rows
@@ -114,7 +115,8 @@ class Drainage(Part):
                 for forward in _forwards(await transaction.fetch("forwards", ids=list(wanted)))
                 if (forward.shard, forward.version) == (taker, wanted[forward.root].version + 1)
             }
-            return {id_: TakeOut.DONE if id_ in gone else TakeOut.REFUSED for id_ in wanted}
+            left = dict.fromkeys(wanted, TakeOut.POSTPONED) | dict.fromkeys(free, TakeOut.REFUSED)
+            return left | dict.fromkeys(gone, TakeOut.DONE)
 
         return await self._database.transact(Line.PRUNE, take, repeat=True) if wanted else {}
 
@@ -206,6 +208,12 @@ class Drainage(Part):
             ripples=ripples,
             unread=unread,
         )
+
+    async def _free_of_bulks(self, transaction: Transaction, ids: list[str]) -> list[str]:
+        """Return the units that no bulk operation can be about, and let none begin in this transaction."""
+        ((is_excluded,),) = await transaction.fetch("exclude_bulks")
+        ((has_bulk,),) = await transaction.fetch("has_bulk")
+        return ids if is_excluded and not has_bulk else _ids(await transaction.fetch("own_schedules", ids=ids))
 
     async def _lock(self, transaction: Transaction, ids: list[str]) -> None:
         """Lock units in the order in which all others do: jobs, tasks, live rows."""

@@ -24,6 +24,15 @@ SELECT
 -- drain: whether a bulk operation is under way.
 SELECT EXISTS (SELECT FROM drumline.bulk WHERE bulk.state = 'running') AS has_bulk
 
+-- name: exclude_bulks
+-- drain: let no bulk operation begin until the end of this transaction; false if one is beginning. The first statement of those
+-- that take units out, and it does not wait. has_bulk comes after it, and sees what had begun before.
+SELECT pg_try_advisory_xact_lock_shared(7237976664086179701) AS is_excluded
+
+-- name: own_schedules
+-- drain: which of these units are schedules. A bulk operation is about tasks, so that schedules may leave meanwhile.
+SELECT schedule.id FROM drumline.schedule WHERE schedule.id = any(:ids::uuid [])
+
 -- name: movable_schedules
 -- drain: schedules of which no run goes on, oldest first.
 SELECT live.id FROM drumline.schedule_live AS live
