@@ -114,6 +114,17 @@ class Bulks(Part):
 
         return await self._database.transact(Line.REQUEST, abort, within=tenant)
 
+    async def take_back_bulk(self, bulk: BulkId) -> None:
+        """Abort an operation, if it was or is being stored, and has not ended."""
+
+        async def take_back(transaction: Transaction) -> None:
+            await transaction.fetch("exclude_moves")  # waits for the end of a transaction that stores it
+            if await transaction.fetch("abort_bulk", id=bulk, now=self._now()):
+                view = await _get(transaction, bulk, None)
+                await tell_facts(transaction, [bulk_fact("aborted", view)], now=self._now())
+
+        await self._database.transact(Line.REQUEST, take_back, repeat=True)
+
     async def get_bulk(self, bulk: BulkId, *, tenant: str | None = None) -> BulkView:
         """Return an operation, or raise `NotFound`."""
         rows = await self._database.fetch(Line.REQUEST, "get_bulk", repeat=True, within=tenant, id=bulk, tenant=tenant)
