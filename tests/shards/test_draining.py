@@ -329,11 +329,32 @@ async def test_a_task_that_has_changed_since_it_was_copied_stays(world: World, s
     assert await store.drainage.take_out("pg2", copies) == {task: TakeOut.REFUSED}
     taker = shard(world, "pg2").store
     assert await taker.slots.find_keys([("default", "k")]) != [None]
-    await taker.drainage.discard([(copy.id, copy.version) for copy in copies])
+    await taker.drainage.discard(copies)
 
     assert await taker.slots.find_keys([("default", "k")]) == [None]
     assert await state_of(store, task) is State.QUEUED
     assert await store.drainage.forwards([task]) == []
+
+
+async def test_discarding_an_old_copy_late_leaves_the_one_that_the_task_is_in(world: World, store: Store) -> None:
+    task = await submit(store)
+    session = await open_session(store)
+    lease = (await claim_one(store, session)).lease
+    await settle(store, lease, Act.BACK_OFF)
+    (old,) = await copied(world, [task])
+    await store.outputs.append_log([LogChunk(task=task, epoch=lease.epoch, seq=0, text="late\n")])
+    for _ in range(2):  # by two movers, of which one discards the copy at once
+        assert await store.drainage.take_out("pg2", [old]) == {task: TakeOut.REFUSED}
+    taker = shard(world, "pg2").store
+    await taker.drainage.discard([old])
+    (new,) = await copied(world, [task])
+    assert (new.version, new.digest != old.digest) == (old.version, True)
+    assert await store.drainage.take_out("pg2", [new]) == {task: TakeOut.DONE}
+
+    await taker.drainage.discard([old])  # the other mover comes late
+
+    await taker.drainage.activate([(new.id, new.version)])
+    assert await state_of(taker, task) is State.QUEUED
 
 
 async def test_a_bulk_operation_that_begins_before_a_task_is_taken_out_deals_with_it(
@@ -410,7 +431,7 @@ async def test_the_key_of_a_copy_leaves_that_of_a_later_task_alone(world: World,
     assert isinstance(taker, PostgresStore)
     async with taken_key(taker, later):
         copies = await copied(world, [task])
-        await taker.drainage.discard([(copy.id, copy.version) for copy in copies])
+        await taker.drainage.discard(copies)
         (known,) = await taker.slots.find_keys([("default", "k")])
         assert known is not None
         assert known.task == later

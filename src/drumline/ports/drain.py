@@ -164,8 +164,8 @@ class Drainage(Protocol):
         """Make units of inactive copies, as id and version, of those that it finds. A forwarding row here goes."""
         ...
 
-    async def discard(self, copies: Sequence[tuple[str, int]]) -> None:
-        """Delete inactive copies, as id and version, with the keys that came with them."""
+    async def discard(self, copies: Sequence[Copy]) -> None:
+        """Delete these very copies, if they are inactive, with the keys that came with them."""
         ...
 
     async def forwards(self, ids: Sequence[str]) -> list[Forward]:

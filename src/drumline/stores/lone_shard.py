@@ -134,7 +134,7 @@ class LoneDrainage:
         """Refuse."""
         _refuse()
 
-    async def discard(self, copies: Sequence[tuple[str, int]]) -> NoReturn:  # noqa: ARG002
+    async def discard(self, copies: Sequence[Copy]) -> NoReturn:  # noqa: ARG002
         """Refuse."""
         _refuse()
 

@@ -145,15 +145,19 @@ class Drainage(Part):
 
         return await self._database.transact(Line.PRUNE, activate, repeat=True) if before else Activated()
 
-    async def discard(self, copies: Sequence[tuple[str, int]]) -> None:
-        """Delete inactive copies, as id and version, with the keys that came with them."""
-        named: dict[str, Any] = {"ids": [id_ for id_, _ in copies], "versions": [version for _, version in copies]}
+    async def discard(self, copies: Sequence[Copy]) -> None:
+        """Delete these very copies, if they are inactive, with the keys that came with them."""
+        ids = [copy.id for copy in copies]
 
         async def discard(transaction: Transaction) -> None:
-            await transaction.fetch("lock_units", ids=named["ids"])
-            found = await transaction.fetch("copied_documents", **named)
-            await transaction.fetch("delete_copies", **named)
-            keys = _keys(document for _, _, document in found)
+            await transaction.fetch("lock_units", ids=ids)
+            found = await transaction.fetch(
+                "discard_copies",
+                ids=ids,
+                versions=[copy.version for copy in copies],
+                digests=[copy.digest for copy in copies],
+            )
+            keys = _keys(document for (document,) in found)
             if keys:
                 await transaction.fetch("drop_keys", rows=encode(keys).decode())
 

@@ -363,6 +363,14 @@ USING unnest(:ids::uuid [], :versions::int8 []) AS g (id, version)
 WHERE c.id = g.id AND c.version = g.version
 RETURNING c.id
 
+-- name: discard_copies
+-- drain: delete these very inactive copies. By their digests, too: a unit may have changed without another version, and have been
+-- copied anew and taken out since the copy that is meant was refused.
+DELETE FROM drumline.drain_copy AS c
+USING unnest(:ids::uuid [], :versions::int8 [], :digests::text []) AS g (id, version, digest)
+WHERE c.id = g.id AND c.version = g.version AND c.digest = g.digest
+RETURNING c.document
+
 -- name: drop_keys
 -- drain: forget the idempotency keys that came with copies, of tasks that neither are here nor were.
 DELETE FROM drumline.idempotency AS i
