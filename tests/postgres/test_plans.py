@@ -73,6 +73,8 @@ HOT: dict[str, dict[str, Any]] = {
     "record": {name: [1, 1] for name in SQL["record"].names}
     | {"ids": IDS, "states": [1, 4], "results": [], "errors": [], "now": None},
     "known_keys": {"tenants": ["default"], "keys": ["k"]},
+    "forget_keys": {"keys": ["k"], "tasks": IDS[:1]},
+    "traces": {"ids": IDS},
     "lane_numbers": {"tenants": ["default"], "queues": ["default"], "names": ["work"], "priorities": [0]},
     "lane_names": {"lanes": [1]},
     "task_states": {"ids": IDS},

@@ -104,8 +104,7 @@ class Race:
         done = [(copy.id, copy.version) for copy in copies if answers[copy.id] is TakeOut.DONE]
         await taker.store.drainage.activate(done)
         yield
-        refused = [(copy.id, copy.version) for copy in copies if answers[copy.id] is TakeOut.REFUSED]
-        await taker.store.drainage.discard(refused)
+        await taker.store.drainage.discard([copy for copy in copies if answers[copy.id] is TakeOut.REFUSED])
 
     async def place(self, task: TaskId) -> Shard:
         moved = await Forwarding(self.world.shards).forwarded([task])

@@ -1,5 +1,6 @@
 """What a shard holds moves to the present owners of its slots: whole, once, and found all the time."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -9,16 +10,17 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from drumline.core.attempt import Progress, ProgressNote
+from drumline.core.bulk import BulkAct, BulkId, BulkPlan, NewBulk
 from drumline.core.children import OnEnd
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.durable import RestartRequest
-from drumline.core.errors import Conflict, NotFound
+from drumline.core.errors import Conflict, KeyReused, NotFound, Unavailable
 from drumline.core.ids import TaskId
 from drumline.core.job import JobStatus
 from drumline.core.shard_map import DIRECTORY
-from drumline.core.slots import SLOTS, slot_of
+from drumline.core.slots import SLOTS, slot_of, slot_of_key
 from drumline.core.state import Act, State
-from drumline.core.task import Submitted, accept
+from drumline.core.task import SubmitAnswer, Submitted, accept
 from drumline.ports.control import Change
 from drumline.ports.dead_letters import DeadLetterFilter
 from drumline.ports.drain import Activated, Copy, Held, TakeOut, job_key, schedule_name
@@ -31,6 +33,7 @@ from drumline.shards.service import ShardService
 from drumline.shards.shard_set import Shard
 from drumline.shards.store import ShardedStore
 from drumline.stores.postgres import PostgresStore
+from drumline.stores.postgres.statements import SQL
 from tests.child_factories import family
 from tests.durable_factories import park, record, signal, sleep, step
 from tests.factories import claim, claim_one, new_id, open_session, request, settle, state_of, submit
@@ -58,6 +61,30 @@ def store(world: World) -> Store:
 
 def shard(world: World, name: str) -> Shard:
     return world.shards.named(name)
+
+
+async def repeated(world: World, key: str, text: str = "") -> SubmitAnswer:
+    """Submit a task with a key by the map."""
+    made = world.ids.next(slot_of_key("default", key))
+    new = accept(request(idempotency_key=key, payload={"text": text}), id=made, tenant="default")
+    return await world.router.join(replace(new, slot_version=world.ids.version(made)))
+
+
+async def drained_with_key(world: World, key: str) -> TaskId:
+    """Submit a task with a key to pg2, end it, and drain it to pg3; pg2 stays."""
+    await move_slots(world, "pg2")
+    first = await repeated(world, key)
+    assert isinstance(first, Submitted)
+    assert first.created
+    await shard(world, "pg2").store.control.cancel([first.id])
+    await move_slots(world, "pg3")
+    assert await drain(world, "pg2") == 1
+    return first.id
+
+
+async def prune(world: World, name: str) -> None:
+    """Delete the one task of a shard, which has ended."""
+    assert await shard(world, name).store.prune(ended_before=Instant(1 << 45), limit=10) == 1
 
 
 async def submitted(world: World) -> TaskId:
@@ -302,11 +329,80 @@ async def test_a_task_that_has_changed_since_it_was_copied_stays(world: World, s
     assert await store.drainage.take_out("pg2", copies) == {task: TakeOut.REFUSED}
     taker = shard(world, "pg2").store
     assert await taker.slots.find_keys([("default", "k")]) != [None]
-    await taker.drainage.discard([(copy.id, copy.version) for copy in copies])
+    await taker.drainage.discard(copies)
 
     assert await taker.slots.find_keys([("default", "k")]) == [None]
     assert await state_of(store, task) is State.QUEUED
     assert await store.drainage.forwards([task]) == []
+
+
+async def test_discarding_an_old_copy_late_leaves_the_one_that_the_task_is_in(world: World, store: Store) -> None:
+    task = await submit(store)
+    session = await open_session(store)
+    lease = (await claim_one(store, session)).lease
+    await settle(store, lease, Act.BACK_OFF)
+    (old,) = await copied(world, [task])
+    await store.outputs.append_log([LogChunk(task=task, epoch=lease.epoch, seq=0, text="late\n")])
+    for _ in range(2):  # by two movers, of which one discards the copy at once
+        assert await store.drainage.take_out("pg2", [old]) == {task: TakeOut.REFUSED}
+    taker = shard(world, "pg2").store
+    await taker.drainage.discard([old])
+    (new,) = await copied(world, [task])
+    assert (new.version, new.digest != old.digest) == (old.version, True)
+    assert await store.drainage.take_out("pg2", [new]) == {task: TakeOut.DONE}
+
+    await taker.drainage.discard([old])  # the other mover comes late
+
+    await taker.drainage.activate([(new.id, new.version)])
+    assert await state_of(taker, task) is State.QUEUED
+
+
+async def test_a_bulk_operation_that_begins_before_a_task_is_taken_out_deals_with_it(
+    world: World, store: Store
+) -> None:
+    task = await submit(store)
+    schedule = await add(store, ManualClock(), "hourly")
+    assert await store.drainage.movable(limit=5) == [schedule.id, task]
+    copies = await copied(world, [task, TaskId(schedule.id)])
+    bulk = NewBulk(id=BulkId(new_id()), tenant=None, act=BulkAct.CANCEL, plan=BulkPlan())
+    await ShardedStore(world.shards).bulks.begin_bulk(bulk, tasks=[task], most=5)
+
+    answers = await store.drainage.take_out("pg2", copies)
+    advanced = await store.bulks.advance_bulk(bulk.id, limit=5)
+
+    assert answers == {task: TakeOut.POSTPONED, schedule.id: TakeOut.DONE}
+    assert advanced is not None
+    assert (advanced.view.done, advanced.view.failed) == (1, 0)
+    assert await state_of(store, task) is State.CANCELLED
+    assert await store.drainage.take_out("pg2", copies) == {task: TakeOut.REFUSED, schedule.id: TakeOut.DONE}
+
+
+async def test_a_unit_that_was_taken_out_before_a_bulk_operation_is_activated_meanwhile(
+    world: World, store: Store
+) -> None:
+    moved, stays = [await submit(store) for _ in range(2)]
+    copies = await copied(world, [moved])
+    assert await store.drainage.take_out("pg2", copies) == {moved: TakeOut.DONE}
+    bulk = NewBulk(id=BulkId(new_id()), tenant=None, act=BulkAct.CANCEL, plan=BulkPlan())
+    await store.bulks.begin_bulk(bulk, tasks=[stays], most=5)
+
+    await Drain(world.shards).carry_on(limit=5)
+
+    assert await state_of(shard(world, "pg2").store, moved) is State.QUEUED
+
+
+async def test_tasks_are_not_taken_out_while_a_bulk_operation_begins(
+    world: World, store: Store, shard_urls: tuple[str, ...]
+) -> None:
+    task = await submit(store)
+    copies = await copied(world, [task])
+    connection = await asyncpg.connect(shard_urls[0])
+    async with connection.transaction():
+        await connection.execute(SQL["exclude_moves"].text)
+        assert await store.drainage.take_out("pg2", copies) == {task: TakeOut.POSTPONED}
+    await connection.close()
+
+    assert await store.drainage.take_out("pg2", copies) == {task: TakeOut.DONE}
 
 
 @pytest.mark.parametrize("what", ["is there", "has ended and was deleted", "has left again"])
@@ -335,7 +431,7 @@ async def test_the_key_of_a_copy_leaves_that_of_a_later_task_alone(world: World,
     assert isinstance(taker, PostgresStore)
     async with taken_key(taker, later):
         copies = await copied(world, [task])
-        await taker.drainage.discard([(copy.id, copy.version) for copy in copies])
+        await taker.drainage.discard(copies)
         (known,) = await taker.slots.find_keys([("default", "k")])
         assert known is not None
         assert known.task == later
@@ -343,6 +439,113 @@ async def test_the_key_of_a_copy_leaves_that_of_a_later_task_alone(world: World,
         (known,) = await taker.slots.find_keys([("default", "k")])
         assert known is not None
         assert known.task == later
+
+
+async def test_a_key_that_a_drain_left_behind_is_known_as_long_as_its_task(world: World) -> None:
+    first = await drained_with_key(world, "k")
+
+    kept = await repeated(world, "k")
+    other = await repeated(world, "k", "other")
+    await prune(world, "pg3")
+    again, twice = await asyncio.gather(repeated(world, "k", "other"), repeated(world, "k", "other"))
+
+    assert isinstance(kept, Submitted)
+    assert (kept.id, kept.created) == (first, False)
+    assert isinstance(other, KeyReused)
+    assert isinstance(again, Submitted)
+    assert isinstance(twice, Submitted)
+    assert again.id == twice.id != first
+    assert again.created != twice.created
+    assert await shard(world, "pg2").store.slots.find_keys([("default", "k")]) == [None]
+    taker = shard(world, "pg3").store
+    assert [each.lease.task for each in await claim(taker, await open_session(taker))] == [again.id]
+
+
+@pytest.mark.parametrize("prunes", [False, True])
+async def test_a_slot_that_comes_back_finds_the_task_of_a_key_that_had_left(world: World, *, prunes: bool) -> None:
+    first = await drained_with_key(world, "k")
+    await move_slots(world, "pg2")
+    if prunes:
+        await prune(world, "pg3")
+
+    answer = await repeated(world, "k")
+
+    assert isinstance(answer, Submitted)
+    assert answer.created == prunes
+    assert (answer.id == first) != prunes
+    assert await state_of(shard(world, "pg2" if prunes else "pg3").store, answer.id) is not None
+
+
+async def test_a_key_is_known_while_its_task_goes_from_shard_to_shard(world: World) -> None:
+    first = await drained_with_key(world, "k")
+    for taker, giver in (("pg2", "pg3"), (DIRECTORY, "pg2"), ("pg3", DIRECTORY)):
+        await move_slots(world, taker)
+        for phase in ("before", "copied", "taken out", "active"):
+            giving, taking = shard(world, giver).store, shard(world, taker).store
+            if phase == "copied":
+                units = await giving.drainage.read([first])
+                assert await taking.drainage.put_copies(giver, units) == [first]
+            elif phase == "taken out":
+                copies = [Copy(unit.id, giver, unit.version, unit.digest) for unit in units]
+                assert await giving.drainage.take_out(taker, copies) == {first: TakeOut.DONE}
+            elif phase == "active":
+                await taking.drainage.activate([(copy.id, copy.version) for copy in copies])
+            answer = await repeated(world, "k")
+
+            assert isinstance(answer, Submitted), (taker, phase)
+            assert (answer.id, answer.created) == (first, False), (taker, phase)
+    await prune(world, "pg3")
+    answer = await repeated(world, "k")
+    assert isinstance(answer, Submitted)
+    assert answer.created
+
+
+async def test_the_key_of_a_copy_whose_task_was_deleted_at_the_giver_is_free(world: World, store: Store) -> None:
+    first = await repeated(world, "k")
+    assert isinstance(first, Submitted)
+    await store.control.cancel([first.id])
+    await copied(world, [first.id])
+    await move_slots(world, "pg2")
+    await prune(world, DIRECTORY)
+
+    answer = await repeated(world, "k")
+
+    assert isinstance(answer, Submitted)
+    assert answer.created
+    await drain(world, DIRECTORY)
+    assert await state_of(shard(world, "pg2").store, answer.id) is State.QUEUED
+    (known,) = await shard(world, "pg2").store.slots.find_keys([("default", "k")])
+    assert known is not None
+    assert known.task == answer.id
+
+
+async def test_a_key_is_not_taken_for_free_while_the_shard_of_its_task_is_away(world: World) -> None:
+    first = await drained_with_key(world, "k")
+    await move_slots(world, DIRECTORY)
+    away = world.shards._shards.pop("pg3")
+    with pytest.raises(Unavailable, match="pg3"):
+        await repeated(world, "k")
+    world.shards._shards["pg3"] = away
+
+    answer = await repeated(world, "k")
+
+    assert isinstance(answer, Submitted)
+    assert (answer.id, answer.created) == (first, False)
+
+
+async def test_a_key_is_free_when_its_task_was_deleted_in_a_shard_that_is_removed(world: World) -> None:
+    await drained_with_key(world, "k")
+    await prune(world, "pg3")
+    await move_slots(world, DIRECTORY)
+    await ShardService(world.shards, BOX, world.service._reach).remove("pg3")
+    (forward,) = await shard(world, "pg2").store.drainage.all_forwards(limit=5)
+    assert forward.shard == "pg3"
+
+    answer = await repeated(world, "k")
+
+    assert isinstance(answer, Submitted)
+    assert answer.created
+    assert await shard(world, "pg2").store.slots.find_keys([("default", "k")]) == [None]
 
 
 async def test_an_empty_shard_is_removed_and_everything_it_held_is_found(world: World) -> None:

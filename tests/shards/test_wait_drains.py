@@ -105,7 +105,7 @@ class MovingWorld(World):
         yield
         await taker.activate([(copy.id, copy.version) for copy in copies if answers[copy.id] is TakeOut.DONE])
         yield
-        await taker.discard([(copy.id, copy.version) for copy in copies if answers[copy.id] is TakeOut.REFUSED])
+        await taker.discard([copy for copy in copies if answers[copy.id] is TakeOut.REFUSED])
 
 
 @pytest.fixture

@@ -85,6 +85,13 @@ class Bulks(Protocol):
         """Deal with no more tasks of an operation. Raises `NotFound`, and `Conflict` if it has ended."""
         ...
 
+    async def take_back_bulk(self, bulk: BulkId) -> None:
+        """Abort an operation, if it was stored and has not ended. One that is being stored is waited for.
+
+        For an operation over several databases that could not be stored in all of them.
+        """
+        ...
+
     async def get_bulk(self, bulk: BulkId, *, tenant: str | None = None) -> BulkView:
         """Return an operation, or raise `NotFound`."""
         ...

@@ -49,6 +49,21 @@ class Forward(Struct, frozen=True):
     """The name that nothing else may take meanwhile: see `job_key` and `schedule_name`."""
 
 
+class Trace(Struct, frozen=True, kw_only=True):
+    """What one database knows of a task outside jobs, at one moment. Nothing of it: it was deleted, or never here."""
+
+    id: str
+    is_here: bool = False
+    shard: str | None = None
+    """Where it went, by its forwarding row."""
+    version: int | None = None
+    """The one that it has there when it is active."""
+    giver: str | None = None
+    """Where the inactive copy comes from that is here."""
+    copied: int | None = None
+    """The version of that copy."""
+
+
 class TakeOut(StrEnum):
     """What came of taking a unit out."""
 
@@ -56,6 +71,9 @@ class TakeOut(StrEnum):
     """It is forwarded to the taker: the copy is to be activated."""
     REFUSED = "refused"
     """It has changed, or went elsewhere: the copy is to be discarded."""
+    POSTPONED = "postponed"
+    """A bulk operation is under way, which may be about it. The copy stays for a later try: another process may have
+    taken the unit out for it by now."""
 
 
 class Activated(Struct, frozen=True):
@@ -137,7 +155,8 @@ class Drainage(Protocol):
         """Delete units that are still as they were copied to a taker, and leave forwarding rows.
 
         Their idempotency keys stay. Waits of other jobs here for a job that leaves become waits for a job of another
-        database. What was taken out for this copy before is `DONE`, too.
+        database. What was taken out for this copy before is `DONE`, too. While a bulk operation is under way or
+        beginning, the other tasks and jobs are `POSTPONED`; none begins meanwhile.
         """
         ...
 
@@ -145,12 +164,16 @@ class Drainage(Protocol):
         """Make units of inactive copies, as id and version, of those that it finds. A forwarding row here goes."""
         ...
 
-    async def discard(self, copies: Sequence[tuple[str, int]]) -> None:
-        """Delete inactive copies, as id and version, with the keys that came with them."""
+    async def discard(self, copies: Sequence[Copy]) -> None:
+        """Delete these very copies, if they are inactive, with the keys that came with them."""
         ...
 
     async def forwards(self, ids: Sequence[str]) -> list[Forward]:
         """Return the forwarding rows of tasks, jobs and schedules, of those that have one."""
+        ...
+
+    async def traces(self, ids: Sequence[str]) -> list[Trace]:
+        """Return what is known here of tasks outside jobs, in any order."""
         ...
 
     async def reserved(self, names: Sequence[str]) -> Mapping[str, str]:

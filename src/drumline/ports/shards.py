@@ -66,6 +66,8 @@ class KnownKey(Struct, frozen=True):
     task: TaskId
     fingerprint: bytes | None
     due_at: Instant
+    is_here: bool = True
+    """Whether the database that has the key has the task, too: a drain takes tasks out and leaves their keys."""
 
 
 class ShardDirectory(Protocol):
@@ -148,6 +150,13 @@ class SlotEntries(Protocol):
 
     async def find_keys(self, keys: Sequence[tuple[str, str]]) -> list[KnownKey | None]:
         """Return the tasks that idempotency keys, as tenant and key, belong to here."""
+        ...
+
+    async def forget_keys(self, keys: Sequence[tuple[str, TaskId]]) -> None:
+        """Forget idempotency keys, each with the task that it belongs to, which was deleted in another database.
+
+        One that belongs to a later task by now stays, and so does that of a task which is here.
+        """
         ...
 
 

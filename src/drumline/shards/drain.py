@@ -176,7 +176,7 @@ class Drain:
                 giver = self._shards.named(name)
             except NotFound:
                 # A shard is removed when all it held is active elsewhere: this copy came too late.
-                await taker.store.drainage.discard([(copy.id, copy.version) for copy in given])
+                await taker.store.drainage.discard(given)
                 continue
             except Unavailable:
                 continue
@@ -190,8 +190,7 @@ class Drain:
         answers = await giver.store.drainage.take_out(taker.name, copies)
         done = [(copy.id, copy.version) for copy in copies if answers[copy.id] is TakeOut.DONE]
         active = await taker.store.drainage.activate(done)
-        refused = [(copy.id, copy.version) for copy in copies if answers[copy.id] is TakeOut.REFUSED]
-        await taker.store.drainage.discard(refused)
+        await taker.store.drainage.discard([copy for copy in copies if answers[copy.id] is TakeOut.REFUSED])
         taker.engine.effects.offers.offer(active.hints)
         if active.units:
             log.info("drain.moved", giver=giver.name, taker=taker.name, units=len(active.units))

@@ -7,7 +7,7 @@ it may be stored.
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -19,6 +19,7 @@ from drumline.core.shard_map import SlotEntry
 from drumline.core.slots import ALL_OPEN, OpenSlots, slot_of
 from drumline.core.task import NewTask, SubmitAnswer, Submitted
 from drumline.ports.shards import KnownKey
+from drumline.shards.keys import KeyOwners
 from drumline.shards.shard_set import WAITS_FOR_MOVE, ShardSet
 
 MOST_RUNS: Final = 16
@@ -33,6 +34,7 @@ class TaskRouter:
     def __init__(self, shards: ShardSet, ids: IdSource) -> None:
         self._shards = shards
         self._ids = ids
+        self._keys = KeyOwners(shards)
         self._directory = shards.directory.engine.submissions.batches
         self._on_the_way: Counter[str] = Counter()
 
@@ -65,16 +67,17 @@ class TaskRouter:
         waiting = {n: task for n, task in enumerate(tasks) if isinstance(answers.get(n), Moved | None)}
         for seconds in WAITS_FOR_MOVE if waiting else ():
             looks = self._shards.looks
-            answers |= await self._send_all(waiting)
+            refused = {n for n in waiting if isinstance(answers.get(n), Moved)}
+            answers |= await self._send_all(waiting, refused)
             waiting = {n: task for n, task in waiting.items() if isinstance(answers[n], Moved)}
             if not waiting:
                 break
             await self._shards.await_move(looks, at_most=seconds)
             waiting = {n: self._placed(task) for n, task in waiting.items()}
         told = [answers[n] for n in range(len(answers))]
-        refused = [answer for answer in told if isinstance(answer, Unavailable)]
-        if refused and len(refused) == len(told):
-            raise refused[0]  # nothing is known to be stored
+        failed = [answer for answer in told if isinstance(answer, Unavailable)]
+        if failed and len(failed) == len(told):
+            raise failed[0]  # nothing is known to be stored
         return told
 
     async def _send_one(self, task: NewTask) -> SubmitAnswer:
@@ -105,9 +108,13 @@ class TaskRouter:
         answers = await asyncio.gather(*(self._store(name, run) for name, run in runs))
         return [answer for stored in answers for answer in stored]
 
-    async def _send_all(self, tasks: dict[int, NewTask]) -> dict[int, Answer]:
-        """Send tasks to their shards, all at once; the answer is `Moved` for those that are worth another try."""
-        answers = await self._known_before(tasks)
+    async def _send_all(self, tasks: dict[int, NewTask], refused: Collection[int]) -> dict[int, Answer]:
+        """Send tasks to their shards, all at once; the answer is `Moved` for those that are worth another try.
+
+        For those that were refused before, the owner of the slot is asked about the key first, as former owners are:
+        it may know it for a task that was moved away, or is on its way there.
+        """
+        answers = await self._known_before(tasks, refused)
         by_shard: defaultdict[str, dict[int, NewTask]] = defaultdict(dict)
         for n, task in tasks.items():
             if n not in answers:
@@ -141,13 +148,15 @@ class TaskRouter:
         elsewhere = Moved(f"shard {name} cannot be reached")
         return {n: away if task.is_placed else elsewhere for n, task in tasks.items()}
 
-    async def _known_before(self, tasks: dict[int, NewTask]) -> dict[int, Answer]:
+    async def _known_before(self, tasks: dict[int, NewTask], refused: Collection[int]) -> dict[int, Answer]:
         """Return the answers for tasks whose key belongs to a task of a former owner of its slot."""
         asked: defaultdict[str, list[int]] = defaultdict(list)
         for n, task in tasks.items():
             if task.idempotency_key is not None:
                 history = self._shards.map.history(slot_of(task.id))[: task.slot_version]
-                for name in {entry.shard for entry in history} - {self._entry(task).shard}:
+                owner = {self._entry(task).shard}
+                former = {entry.shard for entry in history}
+                for name in former | owner if n in refused else former - owner:
                     asked[name].append(n)
         answers: dict[int, Answer] = {}
         for name, numbers in asked.items():
@@ -158,11 +167,10 @@ class TaskRouter:
     async def _find_keys(self, name: str, tasks: Sequence[NewTask]) -> list[Answer | None]:
         keys = [(task.lane.tenant, task.idempotency_key or "") for task in tasks]
         try:
-            found = await self._shards.named(name).store.slots.find_keys(keys)
+            found = await self._keys.known(name, keys)
         except NotFound:  # the shard has been removed, with every key in it: the map that names it is old
             return [Moved("the map has changed") for _ in tasks]
         except DrumlineError as error:
-            self._shards.note_away(name)
             return [error for _ in tasks]
         return [None if known is None else _repeated(task, known) for task, known in zip(tasks, found, strict=True)]
 
@@ -197,8 +205,10 @@ class TaskRouter:
         return self._shards.is_away(name), self._on_the_way[name]
 
 
-def _repeated(task: NewTask, known: KnownKey) -> Answer:
-    """Return the answer for a task whose key is known."""
+def _repeated(task: NewTask, known: KnownKey | Unavailable) -> Answer:
+    """Return the answer for a task whose key is known, or may be."""
+    if isinstance(known, Unavailable):
+        return known
     if known.fingerprint != task.fingerprint:
         return KeyReused(f"belongs to task {known.task}, which was submitted differently", field="idempotency_key")
     return Submitted(known.task, known.due_at, created=False)

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from drumline.core.errors import Invalid
+from drumline.core.ids import TaskId
 from drumline.core.shard_map import ShardMap
-from drumline.ports.drain import Copy, Forward, Unit
+from drumline.ports.drain import Copy, Forward, Trace, Unit
 from drumline.ports.shards import KnownKey, OwnEntry, ShardIdentity, ShardRow
 
 
@@ -72,6 +73,9 @@ class LoneShard:
         """Return that no key is known by a former owner: there is none."""
         return [None for _ in keys]
 
+    async def forget_keys(self, keys: Sequence[tuple[str, TaskId]]) -> None:
+        """Forget none: keys are deleted with their tasks."""
+
 
 class LoneDrainage:
     """`ports.drain.Drainage` of SQLite: nothing comes from elsewhere, and nothing leaves."""
@@ -89,6 +93,10 @@ class LoneDrainage:
         return 0
 
     async def forwards(self, ids: Sequence[str]) -> list[Forward]:  # noqa: ARG002
+        """Return none: nothing was taken out."""
+        return []
+
+    async def traces(self, ids: Sequence[str]) -> list[Trace]:  # noqa: ARG002
         """Return none: nothing was taken out."""
         return []
 
@@ -126,7 +134,7 @@ class LoneDrainage:
         """Refuse."""
         _refuse()
 
-    async def discard(self, copies: Sequence[tuple[str, int]]) -> NoReturn:  # noqa: ARG002
+    async def discard(self, copies: Sequence[Copy]) -> NoReturn:  # noqa: ARG002
         """Refuse."""
         _refuse()
 

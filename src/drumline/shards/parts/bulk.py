@@ -1,15 +1,16 @@
 """Bulk operations: each runs in every shard that has tasks of it, under the same id, and is shown as one."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Final
 
+import structlog
 from msgspec.structs import replace
 
 from drumline.core.bulk import BulkId, BulkItem, BulkState, BulkView, ItemOutcome, NewBulk
 from drumline.core.clock import Instant
-from drumline.core.errors import Conflict, DrumlineError, NotFound, Unavailable
+from drumline.core.errors import Conflict, DrumlineError, NotFound
 from drumline.core.ids import TaskId
 from drumline.ports.bulk import Advanced, Survey, too_many
 from drumline.ports.dead_letters import DeadLetterFilter
@@ -19,6 +20,11 @@ from drumline.shards.parts.merging import Part, earliest
 
 PAGE: Final = 200
 """Operations that are read at once where only some states are wanted."""
+
+TAKE_BACK_SECONDS: Final = 5.0
+"""How long the shards may take to abort an operation that could not be stored in all of them."""
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class Bulks(Part):
@@ -42,8 +48,8 @@ class Bulks(Part):
     ) -> BulkView:
         """Store an operation with the dead letters that a filter finds, the oldest first, or with these tasks.
 
-        It is stored in every shard that has some of them, or else in none: where one of the shards cannot be reached,
-        what was stored in the others is aborted. Its rate is divided by how many tasks each shard has.
+        It is stored in every shard that has some of them. Where that fails, or the request is cancelled, it is aborted
+        in those that have it, also if the answer of one was lost. Its rate is divided by how many tasks each shard has.
         """
         places = await self._router.places(tasks)
         if which is None:
@@ -60,10 +66,10 @@ class Bulks(Part):
                 share = counts.get(member.name, 0) / (total or 1)
                 part = replace(bulk, rate=None if bulk.rate is None else bulk.rate * share) if total else bulk
                 own = [task for task in tasks if places[task].name == member.name]
+                begun.append(member)  # before it is asked: it may be stored though no answer comes
                 await member.store.bulks.begin_bulk(part, which=which, tasks=own, most=most)
-                begun.append(member)
-        except DrumlineError:
-            await self._abort_in(begun, bulk.id)
+        except BaseException:
+            await self._take_back(begun, bulk.id)
             raise
         return await self.get_bulk(bulk.id)
 
@@ -95,6 +101,10 @@ class Bulks(Part):
         if not any(isinstance(answer, BulkView) for answer in found):
             raise next((each for each in found if isinstance(each, Conflict)), _not_there(bulk))
         return await self.get_bulk(bulk, tenant=tenant)
+
+    async def take_back_bulk(self, bulk: BulkId) -> None:
+        """Abort an operation, if it was or is being stored, and has not ended."""
+        await self._router.all(lambda store: store.bulks.take_back_bulk(bulk))
 
     async def get_bulk(self, bulk: BulkId, *, tenant: str | None = None) -> BulkView:
         """Return an operation, or raise `NotFound`."""
@@ -165,10 +175,14 @@ class Bulks(Part):
         found = await self._router.all(lambda store: store.bulks.survey(which, most=most))
         return {name: survey.count for name, survey in zip(names, found, strict=True)}
 
-    async def _abort_in(self, members: Sequence[Member], bulk: BulkId) -> None:
-        for member in members:
-            with suppress(Conflict, Unavailable):  # it has ended already; or is away, and the operation goes on there
-                await member.store.bulks.abort_bulk(bulk)
+    async def _take_back(self, members: Sequence[Member], bulk: BulkId) -> None:
+        """Abort an operation that was not stored in every shard, also if its request is cancelled meanwhile."""
+        aborting = asyncio.gather(*(_take_back(member, bulk) for member in members))
+        try:
+            await asyncio.shield(aborting)
+        except asyncio.CancelledError:
+            await aborting  # it takes seconds at most, and nobody else knows of it
+            raise
 
     async def _parts(self, bulk: BulkId, tenant: str | None) -> list[tuple[str, BulkView | None]]:
         """Return an operation as each shard has it, with the names of the shards, in their order."""
@@ -189,6 +203,14 @@ class Bulks(Part):
             for view in views:
                 parts.setdefault(view.id, []).append(view)
         return [_together(parts[bulk]) for bulk in sorted(parts, reverse=True)[:limit]]
+
+
+async def _take_back(member: Member, bulk: BulkId) -> None:
+    try:
+        async with asyncio.timeout(TAKE_BACK_SECONDS):
+            await member.store.bulks.take_back_bulk(bulk)
+    except (DrumlineError, TimeoutError) as error:  # it is away: what it has of the operation goes on there
+        log.warning("bulk.not_taken_back", shard=member.name, bulk=bulk, error=str(error))
 
 
 def _not_there(bulk: BulkId) -> NotFound:

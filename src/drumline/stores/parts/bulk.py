@@ -66,6 +66,7 @@ class Bulks(Part):
         narrowed = None if which is None else await self._narrowed(which)
 
         async def begin(transaction: Transaction) -> BulkView:
+            await transaction.fetch("exclude_moves")
             if narrowed is None:
                 seqs = list(range(1, len(tasks) + 1))
                 await transaction.fetch("freeze_tasks", bulk=bulk.id, ids=list(tasks), seqs=seqs)
@@ -112,6 +113,17 @@ class Bulks(Part):
             return view
 
         return await self._database.transact(Line.REQUEST, abort, within=tenant)
+
+    async def take_back_bulk(self, bulk: BulkId) -> None:
+        """Abort an operation, if it was or is being stored, and has not ended."""
+
+        async def take_back(transaction: Transaction) -> None:
+            await transaction.fetch("exclude_moves")  # waits for the end of a transaction that stores it
+            if await transaction.fetch("abort_bulk", id=bulk, now=self._now()):
+                view = await _get(transaction, bulk, None)
+                await tell_facts(transaction, [bulk_fact("aborted", view)], now=self._now())
+
+        await self._database.transact(Line.REQUEST, take_back, repeat=True)
 
     async def get_bulk(self, bulk: BulkId, *, tenant: str | None = None) -> BulkView:
         """Return an operation, or raise `NotFound`."""

@@ -11,7 +11,7 @@ from drumline.core.codec import encode
 from drumline.core.ids import TaskId
 from drumline.core.state import State
 from drumline.core.task import Lane
-from drumline.ports.drain import Activated, Copy, Forward, Held, TakeOut, Unit
+from drumline.ports.drain import Activated, Copy, Forward, Held, TakeOut, Trace, Unit
 from drumline.ports.hint import Hint
 from drumline.stores.driver import Line, Part, Rows, Transaction
 from drumline.stores.postgres.dead_letters import drop_dead_letters
@@ -100,8 +100,9 @@ class Drainage(Part):
         wanted = {copy.id: copy for copy in copies}
 
         async def take(transaction: Transaction) -> dict[str, TakeOut]:
-            await self._lock(transaction, list(wanted))
-            rows = await transaction.fetch("read_units", ids=list(wanted), whole=False)
+            free = await self._free_of_bulks(transaction, list(wanted))
+            await self._lock(transaction, free)
+            rows = await transaction.fetch("read_units", ids=free, whole=False)
             same = [
                 str(id_)
                 for id_, version, digest, _ in rows
@@ -114,7 +115,8 @@ class Drainage(Part):
                 for forward in _forwards(await transaction.fetch("forwards", ids=list(wanted)))
                 if (forward.shard, forward.version) == (taker, wanted[forward.root].version + 1)
             }
-            return {id_: TakeOut.DONE if id_ in gone else TakeOut.REFUSED for id_ in wanted}
+            left = dict.fromkeys(wanted, TakeOut.POSTPONED) | dict.fromkeys(free, TakeOut.REFUSED)
+            return left | dict.fromkeys(gone, TakeOut.DONE)
 
         return await self._database.transact(Line.PRUNE, take, repeat=True) if wanted else {}
 
@@ -143,15 +145,19 @@ class Drainage(Part):
 
         return await self._database.transact(Line.PRUNE, activate, repeat=True) if before else Activated()
 
-    async def discard(self, copies: Sequence[tuple[str, int]]) -> None:
-        """Delete inactive copies, as id and version, with the keys that came with them."""
-        named: dict[str, Any] = {"ids": [id_ for id_, _ in copies], "versions": [version for _, version in copies]}
+    async def discard(self, copies: Sequence[Copy]) -> None:
+        """Delete these very copies, if they are inactive, with the keys that came with them."""
+        ids = [copy.id for copy in copies]
 
         async def discard(transaction: Transaction) -> None:
-            await transaction.fetch("lock_units", ids=named["ids"])
-            found = await transaction.fetch("copied_documents", **named)
-            await transaction.fetch("delete_copies", **named)
-            keys = _keys(document for _, _, document in found)
+            await transaction.fetch("lock_units", ids=ids)
+            found = await transaction.fetch(
+                "discard_copies",
+                ids=ids,
+                versions=[copy.version for copy in copies],
+                digests=[copy.digest for copy in copies],
+            )
+            keys = _keys(document for (document,) in found)
             if keys:
                 await transaction.fetch("drop_keys", rows=encode(keys).decode())
 
@@ -161,6 +167,14 @@ class Drainage(Part):
     async def forwards(self, ids: Sequence[str]) -> list[Forward]:
         """Return the forwarding rows of tasks, jobs and schedules, of those that have one."""
         return _forwards(await self._database.fetch(Line.REQUEST, "forwards", repeat=True, ids=list(ids)))
+
+    async def traces(self, ids: Sequence[str]) -> list[Trace]:
+        """Return what is known here of tasks outside jobs."""
+        rows = await self._database.fetch(Line.REQUEST, "traces", repeat=True, ids=list(ids))
+        return [
+            Trace(id=str(id_), is_here=is_here, shard=shard, version=version, giver=giver, copied=copied)
+            for id_, is_here, shard, version, giver, copied in rows
+        ]
 
     async def reserved(self, names: Sequence[str]) -> Mapping[str, str]:
         """Return the jobs and schedules that were taken out here, and that reserved names belong to."""
@@ -198,6 +212,12 @@ class Drainage(Part):
             ripples=ripples,
             unread=unread,
         )
+
+    async def _free_of_bulks(self, transaction: Transaction, ids: list[str]) -> list[str]:
+        """Return the units that no bulk operation can be about, and let none begin in this transaction."""
+        ((is_excluded,),) = await transaction.fetch("exclude_bulks")
+        ((has_bulk,),) = await transaction.fetch("has_bulk")
+        return ids if is_excluded and not has_bulk else _ids(await transaction.fetch("own_schedules", ids=ids))
 
     async def _lock(self, transaction: Transaction, ids: list[str]) -> None:
         """Lock units in the order in which all others do: jobs, tasks, live rows."""

@@ -192,10 +192,20 @@ class SlotEntries(Part):
             keys=[key for _, key in keys],
         )
         found = {
-            (tenant, key): KnownKey(TaskId(str(task)), fingerprint, Instant(due_at))
-            for tenant, key, task, fingerprint, due_at in rows
+            (tenant, key): KnownKey(TaskId(str(task)), fingerprint, Instant(due_at), is_here)
+            for tenant, key, task, fingerprint, due_at, is_here in rows
         }
         return [found.get(key) for key in keys]
+
+    async def forget_keys(self, keys: Sequence[tuple[str, TaskId]]) -> None:
+        """Forget idempotency keys of tasks that were deleted in another database."""
+        await self._database.fetch(
+            Line.SUBMIT,
+            "forget_keys",
+            repeat=True,
+            keys=[key for key, _ in keys],
+            tasks=[task for _, task in keys],
+        )
 
 
 def _identity(rows: Rows) -> ShardIdentity | None:

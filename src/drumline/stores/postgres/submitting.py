@@ -13,6 +13,7 @@ from drumline.core.lease import Lease
 from drumline.core.slots import STAYS, slot_of
 from drumline.core.state import Act
 from drumline.core.task import ClaimedTask, NewTask, SubmitAnswer, Submitted, decode_options
+from drumline.ports.shards import KnownKey
 from drumline.ports.store import StoredLeased
 from drumline.stores.driver import Line, RowVanished, Transaction
 from drumline.stores.parts.expiry import note_expiries
@@ -26,6 +27,9 @@ Key = tuple[str, str]
 Answers = dict[TaskId, SubmitAnswer]
 
 MOVED: Final = Moved("another shard takes new work of this slot; look at the map again")
+
+
+KEY_MOVED: Final = Moved("the task of this idempotency key was moved to another shard; look for it there")
 
 
 class Entries(NamedTuple):
@@ -236,11 +240,14 @@ class Submitting(PostgresPart):
         known = await self._keys(transaction, keys)
         return _answers([task for task in keyed if (task.lane.tenant, task.idempotency_key) in known], set(), known)
 
-    async def _keys(self, transaction: Transaction, keys: Sequence[Key]) -> dict[Key, tuple[str, bytes, int]]:
+    async def _keys(self, transaction: Transaction, keys: Sequence[Key]) -> dict[Key, KnownKey]:
         """Return whose idempotency keys are, of those that are known."""
         tenants, names = [tenant for tenant, _ in keys], [key for _, key in keys]
         rows = await transaction.fetch("known_keys", tenants=tenants, keys=names)
-        return {(row[0], row[1]): (str(row[2]), row[3], row[4]) for row in rows}
+        return {
+            (tenant, key): KnownKey(TaskId(str(task)), fingerprint, Instant(due_at), is_here)
+            for tenant, key, task, fingerprint, due_at, is_here in rows
+        }
 
     def _task_columns(self, entries: Entries) -> dict[str, Any]:
         tasks = entries.tasks
@@ -275,8 +282,11 @@ def fence_of(tasks: Sequence[NewTask]) -> dict[str, Any]:
     }
 
 
-def _answers(tasks: Sequence[NewTask], new: set[Key], known: Mapping[Key, tuple[str, bytes, int]]) -> Answers:
-    """Return the answers for keyed tasks that are not the first of their key."""
+def _answers(tasks: Sequence[NewTask], new: set[Key], known: Mapping[Key, KnownKey]) -> Answers:
+    """Return the answers for keyed tasks that are not the first of their key.
+
+    One whose first task was moved to another shard gets `MOVED`: only there it is known whether that is still kept.
+    """
     answers: Answers = {}
     for task in tasks:
         if task.idempotency_key is None:
@@ -284,16 +294,18 @@ def _answers(tasks: Sequence[NewTask], new: set[Key], known: Mapping[Key, tuple[
         key = (task.lane.tenant, task.idempotency_key)
         if key not in known:
             raise RowVanished(f"the idempotency key {task.idempotency_key!r} was pruned just now")
-        owner, fingerprint, due_at = known[key]
-        if owner == task.id:
+        first = known[key]
+        if first.task == task.id:
             if key not in new:
-                answers[task.id] = Submitted(task.id, Instant(due_at))  # an earlier answer was lost
-        elif fingerprint != task.fingerprint:
+                answers[task.id] = Submitted(task.id, first.due_at)  # an earlier answer was lost
+        elif key not in new and not first.is_here:
+            answers[task.id] = KEY_MOVED
+        elif first.fingerprint != task.fingerprint:
             answers[task.id] = KeyReused(
-                f"belongs to task {owner}, which was submitted differently", field="idempotency_key"
+                f"belongs to task {first.task}, which was submitted differently", field="idempotency_key"
             )
         else:
-            answers[task.id] = Submitted(TaskId(owner), Instant(due_at), created=False)
+            answers[task.id] = Submitted(first.task, first.due_at, created=False)
     return answers
 
 

@@ -13,6 +13,14 @@ FROM (
     LIMIT :limit::int4
 ) AS found
 
+-- name: exclude_moves (postgres)
+-- begin a bulk operation: let no task of this database move to another until it is stored, and no other operation begin. The
+-- first statement, so that nothing is locked while it waits for those that are moving.
+SELECT pg_advisory_xact_lock(7237976664086179701)
+
+-- name: exclude_moves (sqlite)
+SELECT 1 AS locked
+
 -- name: freeze_tasks
 -- begin a bulk operation: take these tasks, and note which dead letter each has now.
 --   :ids, :seqs  each task once, and its place

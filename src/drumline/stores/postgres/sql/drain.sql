@@ -24,6 +24,15 @@ SELECT
 -- drain: whether a bulk operation is under way.
 SELECT EXISTS (SELECT FROM drumline.bulk WHERE bulk.state = 'running') AS has_bulk
 
+-- name: exclude_bulks
+-- drain: let no bulk operation begin until the end of this transaction; false if one is beginning. The first statement of those
+-- that take units out, and it does not wait. has_bulk comes after it, and sees what had begun before.
+SELECT pg_try_advisory_xact_lock_shared(7237976664086179701) AS is_excluded
+
+-- name: own_schedules
+-- drain: which of these units are schedules. A bulk operation is about tasks, so that schedules may leave meanwhile.
+SELECT schedule.id FROM drumline.schedule WHERE schedule.id = any(:ids::uuid [])
+
 -- name: movable_schedules
 -- drain: schedules of which no run goes on, oldest first.
 SELECT live.id FROM drumline.schedule_live AS live
@@ -354,6 +363,14 @@ USING unnest(:ids::uuid [], :versions::int8 []) AS g (id, version)
 WHERE c.id = g.id AND c.version = g.version
 RETURNING c.id
 
+-- name: discard_copies
+-- drain: delete these very inactive copies. By their digests, too: a unit may have changed without another version, and have been
+-- copied anew and taken out since the copy that is meant was refused.
+DELETE FROM drumline.drain_copy AS c
+USING unnest(:ids::uuid [], :versions::int8 [], :digests::text []) AS g (id, version, digest)
+WHERE c.id = g.id AND c.version = g.version AND c.digest = g.digest
+RETURNING c.document
+
 -- name: drop_keys
 -- drain: forget the idempotency keys that came with copies, of tasks that neither are here nor were.
 DELETE FROM drumline.idempotency AS i
@@ -497,6 +514,21 @@ DELETE FROM drumline.forward AS f WHERE f.root = any(:roots::uuid [])
 -- name: forwards
 -- drain: where tasks, jobs and schedules went that were taken out.
 SELECT f.id, f.root, f.shard, f.version, f.reserved FROM drumline.forward AS f WHERE f.id = any(:ids::uuid [])
+
+-- name: traces
+-- drain: what is known here of tasks outside jobs: whether they are here, where they went, and their inactive copies.
+SELECT
+    g.id,
+    EXISTS (SELECT FROM drumline.task WHERE task.id = g.id OFFSET 0) AS is_here,
+    f.shard, f.version,
+    c.giver, c.version AS copied
+FROM unnest(:ids::uuid []) AS g (id)
+LEFT JOIN LATERAL (
+    SELECT forward.shard, forward.version FROM drumline.forward WHERE forward.id = g.id OFFSET 0
+) AS f ON true
+LEFT JOIN LATERAL (
+    SELECT copy.giver, copy.version FROM drumline.drain_copy AS copy WHERE copy.id = g.id OFFSET 0
+) AS c ON true
 
 -- name: all_forwards
 -- drain: all forwarding rows, or those to one shard.

@@ -31,6 +31,21 @@ copies AS (
 DELETE FROM drumline.idempotency AS i
 WHERE NOT EXISTS (SELECT FROM drumline.task WHERE task.id = i.task_id)
 
+-- name: forget_keys
+-- submit: forget the idempotency keys of tasks that were deleted in another database, each only if it is still that task's.
+--   locks  keys in one order
+WITH stale AS MATERIALIZED (
+    SELECT i.task_id FROM drumline.idempotency AS i
+    WHERE
+        i.key = any(:keys::text []) AND i.task_id = any(:tasks::uuid [])
+        AND NOT EXISTS (SELECT FROM drumline.task WHERE task.id = i.task_id OFFSET 0)
+    ORDER BY i.key, i.tenant
+    FOR UPDATE
+)
+
+DELETE FROM drumline.idempotency AS i
+WHERE i.key = any(:keys) AND i.task_id = any(ARRAY(SELECT stale.task_id FROM stale))
+
 -- name: fence
 -- schedules, signal: raises DL001 unless these slots are open here, each by a version, and not after the time of an id.
 SELECT drumline.fence(:slots::int4 [], :versions::int4 [], :oldest::int8 [])

@@ -182,8 +182,11 @@ ON CONFLICT DO NOTHING
 RETURNING tenant, key
 
 -- name: known_keys
--- submit: the tasks that idempotency keys belong to. A statement after insert_keys, so that it sees what that waited for.
-SELECT g.tenant, g.key, i.task_id, i.fingerprint, i.due_at
+-- submit: the tasks that idempotency keys belong to, and whether each is in this database: a drain takes tasks out and leaves
+-- their keys. A statement after insert_keys, so that it sees what that waited for.
+SELECT
+    g.tenant, g.key, i.task_id, i.fingerprint, i.due_at,
+    EXISTS (SELECT FROM drumline.task WHERE task.id = i.task_id OFFSET 0) AS is_here
 FROM unnest(:tenants::text [], :keys::text []) AS g (tenant, key)
 CROSS JOIN LATERAL (
     SELECT idempotency.task_id, idempotency.fingerprint, idempotency.due_at
