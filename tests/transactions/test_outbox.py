@@ -9,10 +9,14 @@ from typing import Any
 import asyncpg
 import psycopg
 import pytest
+from msgspec import Raw
+from structlog.testing import capture_logs
 
 from drumline import Drumline, Invalid, NotRelayed, Singleton, Status, Transaction
+from drumline.core.codec import encode
 from drumline.core.errors import DrumlineError, Unavailable
 from drumline.core.ids import TaskId
+from drumline.core.session import SessionSpec, TaskType
 from drumline.core.task import Submitted, TaskRequest
 from drumline.core.tenant import Quotas
 from drumline.sdk.embedded import EngineTransport
@@ -144,6 +148,60 @@ async def test_what_can_never_be_stored_is_set_aside_and_the_others_go_on(
     assert {str(id_) for (id_,) in world.rows("task", "id")} == {first.id, last.id}
     assert await outbox.retry() == 1
     assert (await outbox.look(10))[0] == 1
+
+
+@pytest.mark.services
+async def test_what_is_refused_with_a_character_that_postgres_cannot_store_is_set_aside(
+    world: World, other_postgres: str
+) -> None:
+    outbox = Outbox(other_postgres)
+    await outbox.install()
+    fields = {"order": {"type": "integer"}}
+    schema: dict[str, object] = {"type": "object", "properties": fields, "additionalProperties": False}
+    types = (TaskType(name="charge", schema=schema),)
+    await world.engine.sessions.open(SessionSpec(host="h", pid=1, version="1", queues=(), types=types, capacity=1))
+    first, bad, last = await submit(other_postgres, 1, 2, 3)
+    with connecting(other_postgres)() as connection:
+        payload = encode(TaskRequest(name="charge", payload=Raw(b'{"x\\u0000y":1}'))).decode()
+        connection.execute("UPDATE drumline_outbox SET request = %s WHERE id = %s", (payload, bad.id))
+    connection.close()
+
+    assert await relay_of(outbox, world).pass_once() == 2
+
+    waiting, (row,) = await outbox.look(10)
+    assert (waiting, row.id) == (0, bad.id)
+    assert row.error == "payload.x\ufffdy: is not a known field"
+    assert {str(id_) for (id_,) in world.rows("task", "id")} == {first.id, last.id}
+
+
+async def test_a_task_that_cannot_be_set_aside_does_not_hold_up_the_others(
+    world: World, outbox: Outbox, other_url: str
+) -> None:
+    first, bad, worse, last = await submit(other_url, 1, 2, 3, 4)
+    with connecting(other_url)() as connection:
+        connection.execute(f"UPDATE drumline_outbox SET request = '[]' WHERE id IN ('{bad.id}', '{worse.id}')")
+        for statement in refusing_changes(other_url, worse.id):
+            connection.execute(statement)
+    connection.close()
+
+    with capture_logs() as logs:
+        assert await relay_of(outbox, world).pass_once() == 2
+
+    waiting, (row,) = await outbox.look(10)
+    assert (waiting, row.id) == (1, bad.id)
+    assert {str(id_) for (id_,) in world.rows("task", "id")} == {first.id, last.id}
+    assert [line["task"] for line in logs if line["event"] == "outbox.not_set_aside"] == [worse.id]
+
+
+def refusing_changes(url: str, id: str) -> list[str]:
+    """Return statements after which a row of an outbox cannot be changed."""
+    trigger = "CREATE TRIGGER fixed BEFORE UPDATE OF error ON drumline_outbox"
+    if url.startswith("sqlite:"):
+        return [f"{trigger} WHEN old.id = '{id}' BEGIN SELECT raise(ABORT, 'no'); END"]
+    return [
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$",
+        f"{trigger} FOR EACH ROW WHEN (old.id = '{id}') EXECUTE FUNCTION refuse()",
+    ]
 
 
 async def test_a_tenant_that_the_relay_does_not_store_for_is_set_aside(

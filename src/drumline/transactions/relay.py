@@ -22,6 +22,7 @@ from drumline.core.errors import DrumlineError, Invalid, Overloaded, Unavailable
 from drumline.core.ids import TaskId
 from drumline.core.slots import slot_of, slot_of_key
 from drumline.core.task import Submitted, TaskRequest
+from drumline.stores.driver import storable
 from drumline.transactions.drivers import Asyncpg, ThreadedSqlite
 from drumline.transactions.outbox import OutboxStatements, outbox_key
 
@@ -58,6 +59,13 @@ class OutboxRow(NamedTuple):
     request: str
 
 
+class Refusal(NamedTuple):
+    """A task that is to be set aside, and why."""
+
+    id: TaskId
+    error: str
+
+
 class SetAside(NamedTuple):
     """A task that could not be stored, and why."""
 
@@ -92,13 +100,30 @@ class Outbox:
             rows = await outbox.fetch("outbox_batch", after=after, limit=BATCH)
         return [OutboxRow(seq, TaskId(str(id_)), tenant, request) for seq, id_, tenant, request in rows]
 
-    async def settle(self, stored: Sequence[TaskId], refused: Sequence[tuple[TaskId, str]]) -> None:
-        """Forget tasks that are stored, and set others aside."""
-        async with self._connected() as outbox:
-            for id_, error in refused:
-                await outbox.fetch("set_aside", ids=[id_], error=error[:LONGEST_ERROR])
-            if stored:
+    async def settle(self, stored: Sequence[TaskId], refused: Sequence[Refusal]) -> None:
+        """Forget tasks that are stored, then set others aside; one that cannot be set aside is logged, and waits on."""
+        if stored:
+            async with self._connected() as outbox:
                 await outbox.fetch("delete_from_outbox", ids=list(stored))
+        try:
+            await self._set_aside(refused)
+        except Unavailable as error:
+            if isinstance(error.__cause__, OSError):
+                raise
+            for each in refused:  # it may be about one of them
+                await self._try_to_set_aside(each)
+
+    async def _set_aside(self, refused: Sequence[Refusal]) -> None:
+        if refused:
+            async with self._connected() as outbox:
+                for id_, error in refused:
+                    await outbox.fetch("set_aside", ids=[id_], error=storable(error)[:LONGEST_ERROR])
+
+    async def _try_to_set_aside(self, refusal: Refusal) -> None:
+        try:
+            await self._set_aside([refusal])
+        except Unavailable as error:
+            log.warning("outbox.not_set_aside", outbox=self.address, task=refusal.id, error=str(error))
 
     async def look(self, limit: int) -> tuple[int, list[SetAside]]:
         """Return how many tasks wait, and those that were set aside."""
@@ -162,7 +187,7 @@ class OutboxRelay:
         stored = [id_ for id_, answer in answered.items() if isinstance(answer, Submitted)]
         later = [answer for answer in answered.values() if isinstance(answer, Unavailable | Overloaded)]
         refused = [
-            (id_, _PLACE.sub("", str(answer)))
+            Refusal(id_, _PLACE.sub("", str(answer)))
             for id_, answer in answered.items()
             if isinstance(answer, DrumlineError) and not isinstance(answer, Unavailable | Overloaded)
         ]
