@@ -6,7 +6,7 @@ from msgspec import Raw
 from drumline.core.attempt import AttemptOutcome
 from drumline.core.children import OnEnd
 from drumline.core.clock import ManualClock
-from drumline.core.durable import KEPT_ROUNDS, RecordStatus, RestartRequest, Wait, WaitKind
+from drumline.core.durable import KEPT_ROUNDS, SIGNAL_REPEATED_MS, RecordStatus, RestartRequest, Wait, WaitKind
 from drumline.core.errors import Conflict, Fenced, NotFound
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
@@ -322,13 +322,54 @@ async def test_only_the_last_rounds_are_kept(store: Store, clock: ManualClock) -
     assert [each.round for each in view.rounds] == list(range(4, KEPT_ROUNDS + 4))
     assert isinstance(await store.durable.steps(task, after=0, limit=9, round=3), NotFound)
     assert len(await store.queries.attempts(task)) == KEPT_ROUNDS
-    forgotten, known = (
-        await signal(store, task, "approved", 0, id="s0"),
-        await signal(store, task, "approved", 22, id="s22"),
-    )
-    assert isinstance(forgotten, Signalled)
-    assert isinstance(known, Signalled)
-    assert (forgotten.created, known.created) == (True, False)
+
+
+async def restart_with_signals(store: Store, clock: ManualClock, task: TaskId, *numbers: int) -> None:
+    """Restart a task that takes a signal in each of its rounds, a second apart."""
+    session = await open_session(store)
+    for number in numbers:
+        await signal(store, task, "approved", id=f"s{number}")
+        lease = (await claim_one(store, session)).lease
+        await answered(store, lease, APPROVED)
+        await restart(store, lease)
+        clock.advance(1)
+
+
+async def known_signals(store: Store, task: TaskId, *numbers: int) -> list[bool]:
+    """Repeat signals, and return which of them the store knows."""
+    answers = [await signal(store, task, "approved", id=f"s{number}") for number in numbers]
+    return [isinstance(answer, Signalled) and not answer.created for answer in answers]
+
+
+async def test_a_signal_that_is_repeated_is_known_however_many_rounds_ended_meanwhile(
+    store: Store, clock: ManualClock
+) -> None:
+    task = await submit(store)
+    await restart_with_signals(store, clock, task, *range(KEPT_ROUNDS + 3))
+
+    assert await known_signals(store, task, 0, 22) == [True, True]
+
+
+async def test_a_signal_of_a_forgotten_round_is_forgotten_at_a_restart_a_day_later(
+    store: Store, clock: ManualClock
+) -> None:
+    task = await submit(store)
+    await restart_with_signals(store, clock, task, *range(3))
+    clock.advance(SIGNAL_REPEATED_MS / 1000)
+    await restart_with_signals(store, clock, task, *range(3, KEPT_ROUNDS + 2))
+
+    # The first two rounds are forgotten, and it is a day since they took their signals; the third is kept.
+    assert await known_signals(store, task, 0, 1, 2, 3) == [False, False, True, True]
+
+
+async def test_of_the_signals_of_forgotten_rounds_so_many_are_kept(
+    store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("drumline.stores.parts.rounds.KEPT_SIGNALS", KEPT_ROUNDS + 2)
+    task = await submit(store)
+    await restart_with_signals(store, clock, task, *range(KEPT_ROUNDS + 5))
+
+    assert await known_signals(store, task, 0, 1, 2, 3, 4) == [False, False, False, True, True]
 
 
 async def test_rounds_go_with_their_task(store: Store, clock: ManualClock) -> None:

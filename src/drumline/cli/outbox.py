@@ -27,7 +27,7 @@ Url = Annotated[
 
 @app.add("install")
 def install(url: Url) -> None:
-    """Create the table of an outbox in a database; one that is there stays as it is."""
+    """Create the table of an outbox in a database, or bring one of an older version up to date; its rows stay."""
     outbox = _outbox(url)
     _run(outbox.install())
     say(f"The outbox at {outbox.address} is ready.")

@@ -53,6 +53,8 @@ OF_SECONDS: Final = frozenset(
     {AlertMeasure.WAIT_P95, AlertMeasure.RUN_P95, AlertMeasure.OLDEST_WAIT, AlertMeasure.LATE_SCHEDULE}
 )
 """Measures in seconds."""
+GROWING: Final = frozenset({AlertMeasure.BACKLOG, AlertMeasure.OLDEST_WAIT, AlertMeasure.LATE_SCHEDULE})
+"""Measures of which a part is a lower bound of the whole: what a part of the tasks breaches, all of them breach."""
 
 
 class Severity(StrEnum):
@@ -170,6 +172,11 @@ class AlertStep(Struct, frozen=True, kw_only=True):
     def changes(self) -> bool:
         """Whether there is more to write than the value."""
         return (self.state, self.is_told) != (self.rule.state, self.rule.is_told)
+
+    @property
+    def is_breached(self) -> bool:
+        """Whether the value is above the threshold."""
+        return self.state in {AlertState.PENDING, AlertState.FIRING}
 
     @property
     def fires(self) -> bool:

@@ -28,6 +28,10 @@ LONGEST_WAIT_MS: Final = 3660 * 86_400_000
 """About ten years."""
 KEPT_ROUNDS: Final = 20
 """Rounds of a task that are over and are kept, with what belongs to them; earlier ones are forgotten."""
+SIGNAL_REPEATED_MS: Final = 86_400_000
+"""For how long a signal that a forgotten round has taken is known, when its sender repeats it."""
+KEPT_SIGNALS: Final = 10_000
+"""Signals of one task that were taken and are kept for that, but for those of rounds that are kept."""
 NOTHING: Final = Raw(b"null")
 
 

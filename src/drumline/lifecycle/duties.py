@@ -1,6 +1,7 @@
 """The duties of a scheduler: those of each shard, and those between shards. Loaded by processes that have some."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from drumline.core.clock import SystemClock
 from drumline.engine.engine import Engine
@@ -55,7 +56,9 @@ def scheduler_services(opened: Opened, settings: Settings) -> dict[str, Service]
         *blob_duties(opened.engine, settings),
         PauseKeeper(opened.engine.store, opened.engine.control, queues=lambda: opened.engine.tuning.paused_queues),
     ]
-    between += outbox_relays(opened.engine, (settings.outbox.urls or "").split(), settings.outbox.tenants)
+    between += outbox_relays(
+        opened.engine, (settings.outbox.urls or "").split(), settings.outbox.tenants, retention=settings.retention
+    )
     return {
         "shards": following_shards(shards),
         "duties": for_each_shard(shards, lambda shard: duties_of(shard, settings)),
@@ -105,6 +108,9 @@ def least_duties(engine: Engine, settings: Settings) -> list[Duty]:
     ]
 
 
-def outbox_relays(engine: Engine, urls: Sequence[str], tenants: Sequence[str]) -> list[OutboxRelay]:
+def outbox_relays(
+    engine: Engine, urls: Sequence[str], tenants: Sequence[str], *, retention: timedelta
+) -> list[OutboxRelay]:
     """Return what relays the outboxes at these addresses."""
-    return [OutboxRelay(Outbox(url), engine.submissions, tenants=tenants) for url in urls]
+    tasks = engine.store.queries
+    return [OutboxRelay(Outbox(url), engine.submissions, tasks, tenants=tenants, retention=retention) for url in urls]

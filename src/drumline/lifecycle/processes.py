@@ -117,7 +117,7 @@ async def run_relay(settings: Settings, urls: Sequence[str], tenants: Sequence[s
     from drumline.scheduler.duty import Rounds  # noqa: PLC0415
 
     async with opened(settings) as wired:
-        relays = outbox_relays(wired.engine, urls, tenants)
+        relays = outbox_relays(wired.engine, urls, tenants, retention=settings.retention)
         if once:
             for relay in relays:
                 await relay.pass_once()

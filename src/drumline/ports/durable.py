@@ -104,9 +104,10 @@ class DurableTasks(Protocol):
     async def signal(self, signal: NewSignal) -> SignalAnswer:
         """Keep a signal, and make every queued task due that waits for it; an attempt that comes then takes it.
 
-        The same id again changes nothing, also after the signal was taken; with another name or payload it is
-        `KeyReused`. A task that has ended takes no new ones: `Conflict`. A signal with a key whose slot is not open
-        here, by the entry that it names, is answered by `Moved` unless it is kept already.
+        The same id again changes nothing, also after the signal was taken, until the round that took it is forgotten
+        and a day has passed; with another name or payload it is `KeyReused`. A task that has ended takes no new ones:
+        `Conflict`. A signal with a key whose slot is not open here, by the entry that it names, is answered by `Moved`
+        unless it is kept already.
         """
         ...
 

@@ -2,7 +2,7 @@
 
 from drumline.core.children import NoteKind, OnEnd
 from drumline.core.clock import Instant
-from drumline.core.durable import KEPT_ROUNDS, RestartRequest
+from drumline.core.durable import KEPT_ROUNDS, KEPT_SIGNALS, SIGNAL_REPEATED_MS, RestartRequest
 from drumline.core.ids import TaskId
 from drumline.stores.driver import Transaction
 
@@ -21,7 +21,7 @@ async def end_round(transaction: Transaction, request: RestartRequest, *, record
     await transaction.fetch("edit_payload", id=task, payload=bytes(request.payload))
     await transaction.fetch("renew_round", id=task)
     if round_ > KEPT_ROUNDS:
-        await _forget(transaction, task, round_ - KEPT_ROUNDS)
+        await _forget(transaction, task, round_ - KEPT_ROUNDS, now=now)
 
 
 async def _leave_children(transaction: Transaction, task: TaskId, round_: int) -> None:
@@ -35,8 +35,8 @@ async def _leave_children(transaction: Transaction, task: TaskId, round_: int) -
         await transaction.fetch("note_children", ids=[task], kind=int(NoteKind.RESTARTED), name="", key=str(round_))
 
 
-async def _forget(transaction: Transaction, task: TaskId, last: int) -> None:
-    """Forget rounds up to one, with their executions, logs and the signals that they took."""
+async def _forget(transaction: Transaction, task: TaskId, last: int, *, now: Instant) -> None:
+    """Forget rounds up to one, with their executions, logs and the signals that they took long ago."""
     rows = await transaction.fetch("forget_rounds", id=task, last=last)
     if not rows:
         return
@@ -46,5 +46,7 @@ async def _forget(transaction: Transaction, task: TaskId, last: int) -> None:
     await transaction.fetch("drop_round_links", id=task, last=last)
     await transaction.fetch("drop_round_attempts", id=task, epoch=epoch)
     await transaction.fetch("drop_round_logs", id=task, epoch=epoch)
-    await transaction.fetch("drop_round_signals", id=task, at=ended_at)
+    await transaction.fetch(
+        "drop_round_signals", id=task, at=ended_at, before=now - SIGNAL_REPEATED_MS, most=KEPT_SIGNALS
+    )
     await transaction.fetch("delete_expiries", ids=[task])  # it has started in time

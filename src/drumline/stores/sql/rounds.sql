@@ -104,8 +104,25 @@ DELETE FROM drumline.attempt AS a WHERE a.task_id = :id::uuid AND a.epoch <= :ep
 DELETE FROM drumline.task_log AS l WHERE l.task_id = :id::uuid AND l.epoch <= :epoch::int4
 
 -- name: drop_round_signals
--- restart: forget the signals that they took; answers to those of other databases stay, for they may be asked for again.
-DELETE FROM drumline.signal AS s WHERE s.task_id = :id::uuid AND s.taken_at <= :at::int8 AND s.given_no IS NULL
+-- restart: forget the signals that they took, but for late ones, which may be sent again; answers to those of other
+-- databases stay, for they may be asked for again.
+--   :at      when the last of these rounds ended
+--   :before  signals that were taken after this are late ones
+--   :most    how many signals that were taken are kept, besides those of rounds that are kept
+DELETE FROM drumline.signal AS s
+WHERE
+    s.task_id = :id::uuid
+    AND s.given_no IS NULL
+    AND s.taken_at <= :at::int8
+    AND s.taken_at <= greatest(
+        :before::int8,
+        (
+            SELECT t.taken_at FROM drumline.signal AS t
+            WHERE t.task_id = :id AND t.taken_at IS NOT NULL
+            ORDER BY t.taken_at DESC
+            LIMIT 1 OFFSET :most::int4
+        )
+    )
 
 -- name: rounds_of
 -- steps: the rounds of a task that are over and are kept, in their order.
