@@ -88,6 +88,14 @@ TOGETHER: Final = {
         ("POST /schedules", {"name": "late job", "cron": "* * * * *", "job": {
             "name": "j", "tasks": {"far": {"run_at": "9999-12-31T00:00:00Z", "expires": "366d"}}}}),
     ),
+    "a backfill that would last for millions of years": (
+        ("POST /schedules", {"name": "slow", "cron": "* * * * *", "task": {"name": "far"}}),
+        *(
+            ("POST /schedules/{id}/backfill", {
+                "start": "2026-01-01T00:00:00Z", "end": "2026-01-01T00:05:00Z", "rate": rate, "dry_run": is_dry})
+            for rate in (1e-320, 1e-300, 1e-12, 0.001) for is_dry in (True, False)
+        ),
+    ),
     "a schedule of the last second with jitter": (
         ("POST /schedules", {
             "name": "last", "run_at": "9999-12-31T23:59:59Z", "jitter": "24h", "task": {"name": "far"}}),
