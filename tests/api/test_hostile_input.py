@@ -96,6 +96,10 @@ TOGETHER: Final = {
             for rate in (1e-320, 1e-300, 1e-12, 0.001) for is_dry in (True, False)
         ),
     ),
+    "a key that ends in the last second, rotated": (
+        ("POST /keys", {"name": "k", "role": "viewer", "expires_at": "9999-12-31T23:59:59.999Z"}),
+        ("POST /keys/{id}/rotate", {"overlap": 60}),
+    ),
     "a schedule of the last second with jitter": (
         ("POST /schedules", {
             "name": "last", "run_at": "9999-12-31T23:59:59Z", "jitter": "24h", "task": {"name": "far"}}),
