@@ -1,11 +1,12 @@
 """No input makes a 500, and no reply is without its security headers: every place of every operation is tried."""
 
 import asyncio
+import json
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import httpx
 import pytest
@@ -53,6 +54,73 @@ EVERYWHERE = (
 )
 
 
+TOGETHER: Final = {
+    "a task that would expire after the year 9999": (
+        ("POST /tasks", {"name": "far", "run_at": "9999-12-31T00:00:00Z", "expires": "366d"}),
+    ),
+    "a task of a job that would": (
+        ("POST /jobs", {"name": "j", "tasks": {"far": {"run_at": "9999-12-31T00:00:00Z", "expires": "366d"}}}),
+    ),
+    "tasks of a batch that would": (
+        ("POST /tasks/batch", {"tasks": [{"name": "far", "run_at": "9999-12-31T00:00:00Z", "expires": "366d"}]}),
+    ),
+    "a task with every far time": (
+        ("POST /tasks", {
+            "name": "far", "run_at": "9999-12-31T00:00:00Z", "expires": "23h", "timeout": "36600d", "retries": 1000,
+            "backoff": {"base": "36600d", "max": "36600d"},
+        }),
+        ("POST /tasks/{id}/cancel", {}),
+    ),
+    "a task that expires and is put off to the last second": (
+        ("POST /tasks", {"name": "far", "delay": 60, "expires": "366d"}),
+        ("PATCH /tasks/{id}", {"run_at": "9999-12-31T23:59:59.999Z"}),
+    ),
+    "tasks that collapse for the longest time": (
+        ("POST /tasks", {"name": "far", "collapse": {"debounce": "36600d"}}),
+        ("POST /tasks", {"name": "far", "collapse": {"debounce": "36600d"}}),
+    ),
+    "a schedule whose tasks start and expire as late as they can": (
+        ("POST /schedules", {"name": "late", "cron": "* * * * *", "task": {
+            "name": "far", "delay": "36600d", "expires": "366d"}}),
+        ("POST /schedules/{id}/trigger", {}),
+    ),
+    "a schedule whose job has a task that would expire too late": (
+        ("POST /schedules", {"name": "late job", "cron": "* * * * *", "job": {
+            "name": "j", "tasks": {"far": {"run_at": "9999-12-31T00:00:00Z", "expires": "366d"}}}}),
+    ),
+    "a backfill that would last for millions of years": (
+        ("POST /schedules", {"name": "slow", "cron": "* * * * *", "task": {"name": "far"}}),
+        *(
+            ("POST /schedules/{id}/backfill", {
+                "start": "2026-01-01T00:00:00Z", "end": "2026-01-01T00:05:00Z", "rate": rate, "dry_run": is_dry})
+            for rate in (1e-320, 1e-300, 1e-12, 0.001) for is_dry in (True, False)
+        ),
+    ),
+    "a key that ends in the last second, rotated": (
+        ("POST /keys", {"name": "k", "role": "viewer", "expires_at": "9999-12-31T23:59:59.999Z"}),
+        ("POST /keys/{id}/rotate", {"overlap": 60}),
+    ),
+    "a schedule of the last second with jitter": (
+        ("POST /schedules", {
+            "name": "last", "run_at": "9999-12-31T23:59:59Z", "jitter": "24h", "task": {"name": "far"}}),
+        ("POST /schedules/{id}/trigger", {"fire_time": "9999-12-31T23:59:59Z"}),
+    ),
+    "a schedule that begins at the last second, every hundred years": (
+        ("POST /schedules", {
+            "name": "rare", "interval": "36600d", "start": "9999-12-31T23:59:59Z", "task": {"name": "far"}}),
+        ("POST /schedules/{id}/trigger", {}),
+    ),
+}  # fmt: skip
+"""Requests of fields that are harmless one by one; `{id}` is that of what the first one made."""
+QUERIES: Final = {
+    "/api/v1/logs": (b"text=hello",),
+    "/api/v1/schedules": (b"", b"next=5", b"days=5"),
+    "/api/v1/schedules/{id}": (b"next=1000",),
+    "/api/v1/tasks/export": (b"format=csv", b"format=jsonl"),
+}
+"""What operations are asked for that have more to tell."""
+
+
 @dataclass
 class Target:
     """An application with something of everything in it."""
@@ -78,6 +146,14 @@ class Target:
 
     def path(self, operation: Operation) -> str:
         return path_of(operation, self.tenancy)
+
+
+def everything(id: str) -> Iterator[Request]:
+    """Yield requests for all that there is to read, and for what a thing of an id has to read."""
+    for operation in OPERATIONS:
+        path = operation.path.replace("{id}", id)
+        if operation.method == "GET" and "{" not in path:
+            yield from (Request("GET", path, query) for query in QUERIES.get(operation.path, (b"",)))
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.services)])
@@ -133,6 +209,20 @@ async def test_no_word_of_any_path_or_query_makes_a_500_and_the_audit_log_stays_
         assert answer.status == 200
     verified = await hostile.answer(target.app, Request("GET", "/api/v1/audit/verify"), key=KEY)
     assert b'"is_sound":true' in verified.body
+
+
+@pytest.mark.parametrize("which", TOGETHER)
+async def test_no_fields_that_go_together_make_a_500_in_what_is_read_back(target: Target, which: str) -> None:
+    made, wrong = "", []
+    for act, body in TOGETHER[which]:
+        method, path = act.split(" ")
+        request = Request(method, f"/api/v1{path.replace('{id}', made)}", body=json.dumps(body).encode())
+        if made or "{id}" not in path:
+            answer = await hostile.answer(target.app, request, key=KEY)
+            wrong += [f"{request} -> {answer.status} {answer.body[:300]!r}"] if answer.status >= 500 else []
+            made = made or json.loads(answer.body).get("id", "")
+
+    assert wrong + await target.send(everything(made)) == []
 
 
 async def test_no_header_makes_a_500(target: Target) -> None:

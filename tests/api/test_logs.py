@@ -50,6 +50,18 @@ async def test_lines_are_found_with_their_tasks(http: httpx.AsyncClient, ada: Ad
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.9999Z"])
+async def test_a_line_with_an_impossible_time_hides_no_other_lines(
+    http: httpx.AsyncClient, ada: Ada, time: str
+) -> None:
+    await logged(http, ada, f"{time} hello\n2026-10-01T10:00:00Z hello\n")
+
+    reply = await http.get(LOGS, params={"text": "hello"})
+
+    assert reply.status_code == 200
+    assert [item["at"] for item in reply.json()["items"]] == [None, "2026-10-01T10:00:00.000Z"]
+
+
 async def test_lines_are_narrowed_by_level_and_by_what_lists_of_tasks_are(http: httpx.AsyncClient, ada: Ada) -> None:
     failed = await logged(http, ada, "INFO needle\nERROR needle\n", fails=True, payload={"order": 17}, tags=["vip"])
     done = await logged(http, ada, "WARNING needle\n", queue="bulk")

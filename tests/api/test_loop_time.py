@@ -8,7 +8,7 @@ import asyncio
 import gc
 import json
 import tracemalloc
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from drumline.api.operation import Info, Operation
 from drumline.api.protocol import LARGEST_BEAT, LARGEST_SESSION
 from drumline.api.routes import OPERATIONS
 from drumline.core.limits import DEFAULT_LIMITS, Limits
+from drumline.core.timetable import timetable
+from drumline.core.zone import zone_of
 from drumline.engine.engine import Engine
 from drumline.lifecycle.processes import COLLECT_AFTER
 from drumline.stores.no_queue import NoQueue
@@ -93,11 +95,23 @@ def collector_as_in_servers() -> Iterator[None]:
     gc.unfreeze()
 
 
-async def drive(client: Client, method: str, target: str, body: bytes = b"") -> tuple[int, bytes]:
+def forget_nothing() -> None:
+    """Leave what earlier requests have made faster."""
+
+
+def forget_zones() -> None:
+    timetable.cache_clear()
+    zone_of.cache_clear()
+
+
+async def drive(
+    client: Client, method: str, target: str, body: bytes = b"", *, forget: Callable[[], None] = forget_nothing
+) -> tuple[int, bytes]:
     """Ask several times, and check the best: a callback may be slow for no fault of its own."""
     best, what = 10.0, ""
     status, heard = 0, b""
     for _ in range(TRIES):
+        forget()
         with measured_loop() as times:
             status, heard = await client.ask(method, target, body)
         if times.longest < best:
@@ -244,11 +258,18 @@ async def test_the_largest_schedules(client: Client) -> None:
     assert (await drive(client, "GET", "/api/v1/schedules?limit=1000"))[0] == 200
 
 
-@pytest.mark.parametrize("cron", ["0 0 29 2 1", "59 59 23 31 12 *", "* * * * * *", "0 0 31 2 *", "0 0 1 1 *"])
-async def test_previews_of_rules_that_fire_seldom(client: Client, cron: str) -> None:
-    asked = {"cron": cron, "timezone": "America/New_York", "count": 1000}
+@pytest.mark.parametrize("count", [32, 1000])
+@pytest.mark.parametrize(
+    "cron", ["0 0 29 2 1", "59 59 23 31 12 *", "* * * * * *", "0 0 31 2 *", "0 0 1 1 *", "*/59 23 29 2 */7"]
+)
+async def test_previews_of_rules_that_fire_seldom(client: Client, cron: str, count: int) -> None:
+    asked = {"cron": cron, "timezone": "America/New_York", "count": count}
 
-    assert (await drive(client, "POST", "/api/v1/schedules/preview", json.dumps(asked).encode()))[0] in {200, 422}
+    status, _ = await drive(
+        client, "POST", "/api/v1/schedules/preview", json.dumps(asked).encode(), forget=forget_zones
+    )
+
+    assert status in {200, 422}
 
 
 async def test_the_largest_backfill(client: Client) -> None:

@@ -330,6 +330,8 @@ async def test_a_backfill_is_previewed_made_and_made_only_once(http: httpx.Async
         ({"start": "2026-01-02T00:00:00Z", "end": "2090-01-01T00:00:00Z"}, "end"),
         ({"start": "2020-01-02T00:00:00Z", "end": "2026-01-01T00:00:00Z"}, "end"),  # too many
         ({"start": "2026-01-02T00:00:00Z", "end": "2026-01-02T00:00:00Z", "rate": 0}, "rate"),
+        ({"start": "2026-01-02T00:00:00Z", "end": "2026-01-02T01:00:00Z", "rate": 0.000999}, "rate"),
+        ({"start": "2026-01-02T00:00:00Z", "end": "2026-01-02T01:00:00Z", "rate": 1e-320}, "rate"),
     ],
 )
 async def test_a_wrong_backfill_is_refused(http: httpx.AsyncClient, span: dict[str, Any], field: str) -> None:

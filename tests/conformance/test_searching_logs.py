@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from drumline.core.clock import moment_of
 from drumline.core.errors import Invalid
 from drumline.core.ids import TaskId
 from drumline.core.limits import DEFAULT_LIMITS
@@ -123,9 +124,9 @@ async def test_levels_narrow_and_lines_without_one_have_that_of_the_line_before(
         (5, LogLevel.ERROR),
         (6, LogLevel.ERROR),
     ]
-    assert [each.match.at and each.match.at.isoformat() for each in found.items[:2]] == [
+    assert [each.match.at and moment_of(each.match.at) for each in found.items[:2]] == [
         None,
-        "2026-10-01T10:00:01+00:00",
+        "2026-10-01T10:00:01.000Z",
     ]
     assert lines(text) == [(task, 6, "  File")]
 

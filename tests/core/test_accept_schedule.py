@@ -7,7 +7,7 @@ import pytest
 from msgspec import Raw
 
 from drumline.core.accept_schedule import accept_schedule, check_target, due_at, edited, request_of, schedule_for
-from drumline.core.clock import Instant, to_datetime
+from drumline.core.clock import LATEST, Instant, to_datetime
 from drumline.core.collapse import Collapse
 from drumline.core.errors import Invalid
 from drumline.core.firing_policy import MOST_RUNS, FiringPolicy, JobSchedule, Misfire, Overlap
@@ -229,6 +229,12 @@ def test_each_firing_has_its_own_share_of_the_jitter() -> None:
 
 def test_the_share_of_a_firing_stays_what_it_was_over_upgrades() -> None:
     assert [due_at(ID, FiringPolicy(jitter_ms=most), NOW) - NOW for most in (10_000, 7)] == [3841, 2]
+
+
+def test_no_share_of_the_jitter_is_after_the_year_9999() -> None:
+    policy = FiringPolicy(jitter_ms=86_400_000)
+
+    assert due_at(ID, policy, Instant(LATEST - 1)) == due_at(ID, policy, LATEST) == LATEST
 
 
 def view(**fields: Any) -> ScheduleView:

@@ -68,3 +68,8 @@ def test_an_instant_is_written_in_utc_with_its_milliseconds() -> None:
     assert moment_of(Instant(1_767_323_045_007)) == "2026-01-02T03:04:05.007Z"
     assert moment_of(Instant(0)) == "1970-01-01T00:00:00.000Z"
     assert moment_of(LATEST) == "9999-12-31T23:59:59.999Z"
+
+
+def test_an_instant_that_was_stored_after_the_year_9999_is_shown_as_the_last_one_there_is() -> None:
+    assert moment_of(Instant(LATEST + 1)) == "9999-12-31T23:59:59.999Z"
+    assert to_datetime(Instant(LATEST + 1)) == to_datetime(LATEST)

@@ -1,8 +1,10 @@
 """Lines of captured output: numbers, levels, times and cuts, wherever the pieces end."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drumline.core.clock import moment_of
 from drumline.core.log_lines import (
     LOG_START,
     LONGEST_LINE,
@@ -76,7 +78,14 @@ def test_a_time_that_does_not_exist_is_no_time() -> None:
 
     assert first.at is None
     assert second.at is not None
-    assert second.at.isoformat() == "2026-02-03T04:05:06.789000+00:00"
+    assert moment_of(second.at) == "2026-02-03T04:05:06.789Z"
+
+
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00Z", "1969-12-31T23:59:59.999Z", "9999-12-31T23:59:59.9999Z"])
+def test_a_time_that_cannot_be_stored_is_no_time(time: str) -> None:
+    (match,) = scanned([f"{time} INFO x\n"], LogSought("x"))
+
+    assert (match.at, match.level, match.text) == (None, "info", f"{time} INFO x")
 
 
 def test_of_a_long_line_the_part_with_the_text_is_shown() -> None:

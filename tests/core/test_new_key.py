@@ -8,7 +8,7 @@ import pytest
 
 from drumline.core.access import ROLES, Caller, KeyPolicy, Permission, Role, permissions_of
 from drumline.core.api_key import ApiKey, KeyId, NewKey, digest_of, make_key, prefix_of
-from drumline.core.clock import Instant
+from drumline.core.clock import LATEST, Instant, to_datetime
 from drumline.core.errors import Conflict, DrumlineError, Forbidden, Invalid
 from drumline.core.new_key import (
     Asked,
@@ -228,6 +228,12 @@ def test_a_rotated_key_is_like_the_old_one_and_lives_as_long() -> None:
         old.spec, prefix=prefix_of(make_key("live", bytes(32))), created_by="k-ada", replaces=KeyId("k")
     )
     assert new.expires_at == NOW + 61_000
+
+
+def test_a_key_that_ends_at_the_end_of_the_year_9999_is_replaced_by_one_that_does_too() -> None:
+    old = stored(accepted(expires_at=to_datetime(LATEST)))
+
+    assert (old.expires_at, replaced(old).expires_at) == (LATEST, LATEST)
 
 
 def test_an_expiring_key_cannot_outlive_itself_by_rotation() -> None:

@@ -5,7 +5,7 @@ import pytest
 from msgspec import Raw
 from msgspec.structs import replace
 
-from drumline.core.clock import Instant, to_instant
+from drumline.core.clock import LATEST, Instant, to_instant
 from drumline.core.collapse import Collapse
 from drumline.core.errors import Invalid
 from drumline.core.ids import TaskId, made_at
@@ -217,6 +217,16 @@ def test_a_task_that_is_due_later_expires_so_long_after_it_is_due() -> None:
     task = accept(request(run_at=due, expires=60), id=new_id())
 
     assert (task.run_at, task.expires_at) == (at, at + 60_000)
+
+
+def test_a_task_cannot_expire_after_the_year_9999() -> None:
+    due = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+
+    with pytest.raises(Invalid) as refused:
+        accept(request(run_at=due, expires=1), id=new_id())
+
+    assert str(refused.value) == "expires: ends after the year 9999"
+    assert accept(request(run_at=due, expires=0.999), id=new_id()).expires_at == LATEST
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,29 @@ def test_a_span_is_counted_wherever_it_is_cut(cron: str, span: tuple[str, str]) 
         assert not later or table.next_after(before) == later[0]
 
 
+@pytest.mark.parametrize("minutes", range(-15, 121, 15))
+def test_a_rule_that_fires_seldom_fires_in_both_hours_that_the_clock_shows_twice(minutes: int) -> None:
+    table = BoundedTimetable(Rule(cron="*/30 2 25 10 */7", timezone=BERLIN))  # where that is a Sunday
+    days = ("2026-10-25", "2037-10-25", "2043-10-25", "2048-10-25")
+    every = [at(f"{day}T{time}") for day in days for time in ("00:00", "00:30", "01:00", "01:30")]
+    begin = Instant(every[0] + minutes * MINUTE)
+
+    found = list(table.times(begin, at("2050-01-01T00:00")))
+
+    assert found == [time for time in every if time > begin]
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago", "Europe/Berlin"])
+def test_a_rule_that_fires_seldom_fires_by_a_clock_far_from_utc(zone: str) -> None:
+    table = BoundedTimetable(Rule(cron="*/59 */23 29 2 */7", timezone=zone))
+
+    found = list(table.times(at("2026-01-01T00:00"), at("2100-01-01T00:00")))
+
+    assert [f"{zone_of(zone).shown(one):%Y-%m-%d %H:%M}" for one in found] == [
+        f"{year}-02-29 {time}" for year in (2032, 2060, 2088) for time in ("00:00", "00:59", "23:00", "23:59")
+    ]
+
+
 def test_a_rule_of_a_zone_far_from_utc_fires_by_its_clock() -> None:
     for zone, first in (("Pacific/Kiritimati", "2026-01-01T10:30"), ("Pacific/Pago_Pago", "2026-01-01T11:30")):
         for cron, count in (("30 0 * * *", 7), ("30 */12 * * *", 14)):

@@ -1,5 +1,6 @@
 """Zones are shared by all threads of a process: who looks for one second gets the answer for that one."""
 
+import tracemalloc
 from datetime import UTC, datetime
 from itertools import islice, pairwise
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from drumline.core.clock import LATEST, Instant
 from drumline.core.errors import Invalid
 from drumline.core.timetable import Rule, timetable
-from drumline.core.zone import DAY, LAST_SECOND, LAST_YEAR, OffsetPeriod, Zone, zone_of
+from drumline.core.zone import DAY, LAST_SECOND, LAST_YEAR, REGULAR_FROM, OffsetPeriod, Zone, zone_of
 
 WINTER, SUMMER = 1_737_000_000, 1_752_000_000
 
@@ -69,6 +70,32 @@ def test_a_year_is_cut_where_its_clocks_are_changed_to_the_second() -> None:
     for stretch in BERLIN_2025:
         assert zone.stretch(stretch.start) == zone.stretch(stretch.end - 1) == stretch
         assert zone.stretch(stretch.start + 1) == stretch
+
+
+@pytest.mark.parametrize("name", ["Europe/Berlin", "America/Santiago", "Africa/Casablanca", "Australia/Lord_Howe"])
+def test_years_far_ahead_are_cut_as_near_ones_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = second(REGULAR_FROM, 1, 1)
+    quick = list(islice(Zone(name, ZoneInfo(name)).stretches(begin), 30))
+    monkeypatch.setattr("drumline.core.zone.REGULAR_FROM", LAST_YEAR)
+
+    thorough = list(islice(Zone(name, ZoneInfo(name)).stretches(begin), 30))
+
+    assert quick == thorough
+
+
+def test_a_zone_keeps_no_more_than_some_of_its_years_in_memory() -> None:
+    zone = Zone("Europe/Berlin", ZoneInfo("Europe/Berlin"))
+    begin = second(2030, 1, 1)
+    first = list(islice(zone.stretches(begin), 12))
+    tracemalloc.start()
+
+    last = list(islice(zone.stretches(second(2100, 1, 1)), 3000))[-1]
+    held = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+
+    assert last.end == second(3100, 1, 1)
+    assert held < 200_000
+    assert list(islice(zone.stretches(begin), 12)) == first
 
 
 def test_the_stretches_of_a_zone_leave_out_no_second() -> None:

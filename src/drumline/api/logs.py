@@ -9,7 +9,6 @@ from drumline.api.operation import ApiCall, Operation, Reply, Tag
 from drumline.api.shapes import moment
 from drumline.api.task_queries import TaskQuery, filter_of
 from drumline.core.access import Permission
-from drumline.core.clock import to_instant
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid
 from drumline.core.field_schema import PAGE_SIZE, SEVERAL, about, line, page_cursor
@@ -88,7 +87,7 @@ async def search_logs(call: ApiCall[None, LogSearchQuery]) -> Reply:
             status=view.status(now),
             attempt=found.attempt,
             line=match.line,
-            at=None if match.at is None else moment(to_instant(match.at, field="at")),
+            at=moment(match.at),
             level=match.level,
             text=match.text,
             is_cut=match.is_cut,

@@ -8,7 +8,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from drumline.core.accept_job import NO_RULES, JobDefaults, accept_job
-from drumline.core.clock import Instant, to_datetime, to_instant
+from drumline.core.clock import LATEST, Instant, to_datetime, to_instant
 from drumline.core.cron import parse_cron
 from drumline.core.duration import millis, parse_duration
 from drumline.core.errors import Invalid
@@ -154,11 +154,11 @@ def turn_after(id: ScheduleId, rule: Rule, policy: FiringPolicy, instant: Instan
 
 
 def due_at(id: ScheduleId, policy: FiringPolicy, fire_at: Instant) -> Instant:
-    """Return when the firing for a time takes place. The jitter for a time is always the same."""
+    """Return when the firing for a time takes place, at `LATEST` at last. The jitter for a time is always the same."""
     if not policy.jitter_ms:
         return fire_at
     share = blake2b(f"{id}{fire_at}".encode(), digest_size=8).digest()
-    return Instant(fire_at + int.from_bytes(share) % (policy.jitter_ms + 1))
+    return min(Instant(fire_at + int.from_bytes(share) % (policy.jitter_ms + 1)), LATEST)
 
 
 def _interval_of(interval: float | str) -> int:

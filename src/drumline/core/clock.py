@@ -79,12 +79,12 @@ def to_instant(moment: datetime, *, field: str) -> Instant:
 
 
 def to_datetime(instant: Instant) -> datetime:
-    """Return an instant as an aware datetime in UTC."""
-    return datetime.fromtimestamp(instant / 1000, UTC)
+    """Return an instant as an aware datetime in UTC; one that is stored and after `LATEST` as that."""
+    return datetime.fromtimestamp(min(instant, LATEST) / 1000, UTC)
 
 
 @lru_cache(maxsize=1024)  # times that are shown together are mostly equal
 def moment_of(instant: Instant) -> str:
-    """Return an instant as ISO 8601 in UTC with milliseconds."""
-    seconds, millis = divmod(instant, 1000)
+    """Return an instant as ISO 8601 in UTC with milliseconds; one that is stored and after `LATEST` as that."""
+    seconds, millis = divmod(min(instant, LATEST), 1000)
     return f"{datetime.fromtimestamp(seconds, UTC).isoformat()[:19]}.{millis:03}Z"

@@ -5,9 +5,12 @@ lines have the numbers that they have in the whole log, and stops at any line to
 """
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
+
+from drumline.core.clock import Instant, to_instant
+from drumline.core.errors import Invalid
 
 LONGEST_LINE: Final = 32 * 1024
 """Characters of a line that are searched."""
@@ -75,7 +78,8 @@ class LogMatch(NamedTuple):
     """The execution that began it."""
     level: LogLevel | None
     """Its own level, or that of the line before: a traceback belongs to the line that announced it."""
-    at: datetime | None
+    at: Instant | None
+    """The time that it begins with, if that can be stored."""
     text: str
     """Without the colours of terminals."""
     is_cut: bool
@@ -188,12 +192,12 @@ def _shown(line: str, where: int) -> str:
     return f"{'…' if start else ''}{line[start:end]}{'…' if end < len(line) else ''}"
 
 
-def _time(line: str) -> datetime | None:
-    """Return the time that a line begins with."""
+def _time(line: str) -> Instant | None:
+    """Return the time that a line begins with; a task may write any."""
     found = _TIME.match(line)
     if found is None:
         return None
     try:
-        return datetime.fromisoformat(found[0]).astimezone(UTC)
-    except ValueError:  # the 31st of February
+        return to_instant(datetime.fromisoformat(found[0]), field="at")
+    except (ValueError, Invalid):  # the 31st of February; the year 1
         return None

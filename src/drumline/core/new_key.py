@@ -20,7 +20,7 @@ from drumline.core.access import (
 )
 from drumline.core.api_key import ApiKey, KeyId, KeySpec, NewKey, digest_of, prefix_of
 from drumline.core.audit import REASON
-from drumline.core.clock import Instant, moment_of, to_instant
+from drumline.core.clock import LATEST, Instant, moment_of, to_instant
 from drumline.core.duration import LONGEST, millis, parse_duration
 from drumline.core.errors import Conflict, Forbidden, Invalid
 from drumline.core.field_schema import Schema, about, given, line, line_schema
@@ -142,7 +142,7 @@ def replace_key(old: ApiKey, key: str, *, id: KeyId, asked: Asked) -> NewKey:
         raise Conflict(f"{reason}; make a new one", field="id")
     check_grant(asked.by, old.spec, old.tenant)
     spec = msgspec.structs.replace(old.spec, prefix=prefix_of(key), created_by=asked.by.id, replaces=old.id)
-    ends_at = None if old.expires_at is None else Instant(asked.now + old.expires_at - old.created_at)
+    ends_at = None if old.expires_at is None else Instant(min(asked.now + old.expires_at - old.created_at, LATEST))
     makers = asked.by.ends_at
     if makers is not None:  # otherwise an expiring key could replace itself forever
         ends_at = makers if ends_at is None else min(ends_at, makers)

@@ -13,7 +13,7 @@ from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
 from drumline.core.blob import SPACE, without_space
-from drumline.core.clock import Instant, to_instant
+from drumline.core.clock import LATEST, Instant, to_instant
 from drumline.core.codec import check_bounds, decode, encode, encode_canonical, read_json
 from drumline.core.collapse import TIMED, Collapse, CollapseRule, accept_collapse, collapse_key
 from drumline.core.durable import NO_RECORDS, RecordPage
@@ -342,7 +342,7 @@ def accept(  # noqa: PLR0913 - one call for each task of a list, for which a str
         rule, options = _collapsing(request, key), replace(options, collapse=request.collapse)
     if request.expires is not None:
         due_at = made_at(id) + delay_ms if run_at is None else run_at
-        options = replace(options, expires_at=Instant(due_at + parse_expires(request.expires)))
+        options = replace(options, expires_at=expiry_of(due_at, parse_expires(request.expires)))
     return NewTask(
         id=id,
         slot_version=slot_version,
@@ -356,6 +356,13 @@ def accept(  # noqa: PLR0913 - one call for each task of a list, for which a str
         fingerprint=None if key is None else _fingerprint(asked),
         collapse=rule,
     )
+
+
+def expiry_of(due_at: int, expires_ms: int) -> Instant:
+    """Return when a task that is due at a time expires, or raise `Invalid` for a time that cannot be shown."""
+    if due_at + expires_ms > LATEST:
+        raise Invalid("ends after the year 9999", field="expires")
+    return Instant(due_at + expires_ms)
 
 
 def _collapsing(request: TaskRequest, key: str | None) -> CollapseRule | None:

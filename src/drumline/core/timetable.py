@@ -23,11 +23,13 @@ from msgspec import Struct
 
 from drumline.core.clock import LATEST, Instant
 from drumline.core.cron import Cron, parse_cron
-from drumline.core.zone import DAY, LAST_SECOND, Zone, zone_of
+from drumline.core.zone import CALENDAR_END, DAY, LAST_SECOND, Zone, zone_of
 
 _SHORTEST_LOOK: Final = 60_000
 _FARTHEST_EAST: Final = 15 * 3600
 """No clock is ahead of UTC by more seconds than this."""
+_FARTHEST_WEST: Final = 15 * 3600
+"""No clock is behind UTC by more seconds than this."""
 
 
 class Rule(Struct, frozen=True, kw_only=True, omit_defaults=True, cache_hash=True):
@@ -79,12 +81,17 @@ class CronTimetable:
 
     def _next_running(self, second: int) -> int | None:
         """Return the first second from this one on in which the clock shows a matching time."""
-        for start, end, offset in self.zone.stretches(second):
-            label = self.cron.first_label(max(start, second) + offset)
+        while second < CALENDAR_END:
+            _, end, offset = self.zone.stretch(second)
+            label = self.cron.first_label(second + offset)
+            if label is not None and label - offset < end:
+                return label - offset
+            # A rule may not match for centuries: no clock shows its next label much before it would in UTC. Where the
+            # clock is set back at the end of the stretch, that label may be before the one that was looked for.
+            label = self.cron.first_label(end - _FARTHEST_WEST)
             if label is None:
                 return None
-            if label - offset < end:
-                return label - offset
+            second = max(end, label - _FARTHEST_EAST)
         return None
 
     def _next_fixed(self, second: int) -> int | None:

@@ -19,10 +19,16 @@ LAST_YEAR: Final = 9998
 DAY: Final = 86_400
 LOOK_EVERY: Final = DAY
 """Seconds between two looks at a zone's offset; no zone has changed it twice within so short a time."""
-
-
-LAST_SECOND: Final = int(datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp()) - 3 * DAY
-"""The calendar ends here: from every second before it there is room to look a day ahead in any zone."""
+REGULAR_FROM: Final = 2100
+"""The first year in which zones have at most the two changes of their rule: no zone lists changes so far ahead."""
+REGULAR_LOOK_EVERY: Final = 28 * DAY
+"""Seconds between two looks in such a year."""
+MOST_YEARS: Final = 128
+"""Years of a zone that are kept in memory."""
+CALENDAR_END: Final = int(datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp())
+"""The first second of the year after the last."""
+LAST_SECOND: Final = CALENDAR_END - 3 * DAY
+"""No rule fires from here on: from every second before it there is room to look a day ahead in any zone."""
 
 
 class OffsetPeriod(NamedTuple):
@@ -39,7 +45,7 @@ class Zone:
     def __init__(self, name: str, info: tzinfo) -> None:
         self.name = name
         self.info = info
-        self._years: dict[int, tuple[OffsetPeriod, ...]] = {}
+        self._year = lru_cache(MOST_YEARS)(lambda year: tuple(self._stretches_of(year)))
         self._last = OffsetPeriod(0, 0, 0)
 
     def shown(self, instant: Instant) -> datetime:
@@ -66,17 +72,12 @@ class Zone:
         for year in range(datetime.fromtimestamp(second, UTC).year, LAST_YEAR + 1):
             yield from (one for one in self._year(year) if one.start >= stretch.end)
 
-    def _year(self, year: int) -> tuple[OffsetPeriod, ...]:
-        known = self._years.get(year)
-        if known is None:
-            known = self._years[year] = tuple(self._stretches_of(year))
-        return known
-
     def _stretches_of(self, year: int) -> Iterator[OffsetPeriod]:
         start, end = (int(datetime(one, 1, 1, tzinfo=UTC).timestamp()) for one in (year, year + 1))
         offset = self._offset(start)
-        for look in range(start, end, LOOK_EVERY):
-            until = min(look + LOOK_EVERY, end)
+        every = LOOK_EVERY if year < REGULAR_FROM else REGULAR_LOOK_EVERY
+        for look in range(start, end, every):
+            until = min(look + every, end)
             if self._offset(until - 1) != offset:
                 change = self._change(look - 1, until - 1, offset)
                 yield OffsetPeriod(start, change, offset)

@@ -21,6 +21,7 @@ from drumline.ports.store import Store
 MOST_AT_A_MOMENT: Final = 100
 """Milliseconds that a triggered run may step aside for others of the same moment."""
 RATE: Final = 10.0
+LEAST_RATE: Final = 0.001
 MOST_RATE: Final = 1000.0
 AT_ONCE: Final = 1000
 """Runs of a backfill in one transaction."""
@@ -58,7 +59,7 @@ class BackfillRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         float,
         about(
             Configured("backfill", "Runs that start in a second; at most {:,} runs in all."),
-            exclusiveMinimum=0,
+            minimum=LEAST_RATE,
             maximum=MOST_RATE,
         ),
     ] = RATE
@@ -143,8 +144,8 @@ class RunService:
         view = await self._schedules.get(schedule, tenant=tenant)
         now = await self._store.queries.now()
         start, end = self._span(request, now)
-        if not 0 < request.rate <= MOST_RATE:
-            raise Invalid(f"must be more than 0, and at most {MOST_RATE:g} a second", field="rate")
+        if not LEAST_RATE <= request.rate <= MOST_RATE:
+            raise Invalid(f"must be from {LEAST_RATE:g} to {MOST_RATE:g} a second", field="rate")
         table = timetable(view.rule)
         count = await in_thread(lambda: table.count(Instant(start - 1), end))
         if count > self._limits.backfill:

@@ -22,7 +22,7 @@ from drumline.core.limits import Limits
 from drumline.core.retry import RetryDefaults
 from drumline.core.schedule import Origin, RunKind, RunState, RunView, ScheduleState, ScheduleTarget, ScheduleView, Turn
 from drumline.core.slots import slot_of
-from drumline.core.task import NewTask, TaskRequest, accept, decode_options, encode_options
+from drumline.core.task import NewTask, TaskRequest, accept, decode_options, encode_options, expiry_of
 from drumline.core.task_type import UNKNOWN_TYPE, StoredType, TypeDefaults, TypeRules, rules_of
 from drumline.core.timetable import Rule
 from drumline.ports.task_types import TypeKey
@@ -176,7 +176,7 @@ def _made_now(pattern: NewTask, id: TaskId) -> NewTask:
     """Return the task of a pattern, which was accepted as of the time 0."""
     if pattern.expires_at is None:
         return replace(pattern, id=id)
-    expires_at = Instant(pattern.expires_at + made_at(id))
+    expires_at = expiry_of(made_at(id), pattern.expires_at)
     options = replace(decode_options(pattern.options), expires_at=expires_at)
     return replace(pattern, id=id, expires_at=expires_at, options=encode_options(options))
 
