@@ -297,6 +297,27 @@ async def test_many_logs(client: Client) -> None:
         assert (await drive(client, "GET", f"/api/v1/logs?{query}"))[0] == 200
 
 
+async def fail_tasks(client: Client, count: int, message: str, traceback: str = "") -> list[str]:
+    """Let tasks fail for good with an error, and return their ids."""
+    path, leases = await lease_tasks(client, count)
+    error = {"kind": "Error", "message": message, "traceback": traceback}
+    for start in range(0, count, 50):
+        reports = [
+            {"outcome": "failed", "lease": lease, "error": error, "permanent": True}
+            for lease in leases[start : start + 50]
+        ]
+        await client.told("POST", f"{path}/settle", {"reports": reports})
+    return [lease["task"] for lease in leases]
+
+
+async def test_filters_of_many_tasks_with_long_errors(client: Client) -> None:
+    await fail_tasks(client, 400, "a" * DEFAULT_LIMITS.error)
+    terms = "+".join(["-error:aaaaaaaaaaabaaaaaaaaaaa"] * 29)
+
+    for text in (terms, "error:" + "a" * 500 + "b" + "a" * 490, "error:nothing", "-error:" + "a*b" * 100):
+        assert (await drive(client, "GET", f"/api/v1/tasks?filter={text}"))[0] == 200
+
+
 async def test_many_queues(client: Client) -> None:
     for start in range(0, 20_000, 10_000):
         tasks = [b'{"name":"n%d","queue":"q%d"}' % (number, number) for number in range(start, start + 10_000)]

@@ -11,6 +11,7 @@ import msgspec
 
 from drumline.aio.threads import off_loop
 from drumline.core.blob import is_reference
+from drumline.core.filter_subjects import searched_characters
 from drumline.core.filters import Filter
 from drumline.core.ids import TaskId, id_above
 from drumline.core.state import LIVE, State, Status, states_of
@@ -124,11 +125,17 @@ class TaskSearch:
             if self._left.tasks < len(part):
                 return _above(part[0])
             self._left = self._left._replace(tasks=self._left.tasks - len(part))
-            views = [view for view in await self._read(part) if view is not None and self._match(view)]
-            rest = await self._add(views, found, limit)
+            rest = await self._add(await self._matching(part), found, limit)
             if rest is not None:
                 return rest
         return None
+
+    async def _matching(self, tasks: Sequence[TaskId]) -> list[TaskView]:
+        """Return those of some tasks that match, but for what is said about their payloads."""
+        views = [view for view in await self._read(tasks) if view is not None]
+        also = self._which.also
+        weight = sum(map(searched_characters, views)) if also is not None and also.searches_errors else 0
+        return await off_loop(weight, lambda: [view for view in views if self._match(view)])
 
     async def _add(self, views: Sequence[TaskView], found: list[TaskView], limit: int) -> TaskId | None:
         """Add those whose payload matches, too."""

@@ -25,6 +25,8 @@ from drumline.ports.query import Count, Found, Holder, QueueView, TaskFilter, Wa
 from drumline.stores.driver import ABOVE_ALL, Database, Lanes, Line, Part
 from drumline.stores.parts.task_search import EFFORT, TaskSearch
 
+ERROR_COLUMN: Final = 16
+"""Where the error is in a row of the statement `get`."""
 QUEUE_BYTES: Final = 20
 """What showing a queue costs, as bytes of JSON."""
 ENDED: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED, Status.SKIPPED})
@@ -99,7 +101,9 @@ class TaskQueries(Part):
             Line.REQUEST, "get", repeat=True, within=tenant, ids=list(tasks), with_payload=payload
         )
         lanes = await self._lanes.lanes({row[1] for row in rows})
-        views = [_view(row, lanes[row[1]]) for row in rows]
+        views = await off_loop(
+            sum(len(row[ERROR_COLUMN] or "") for row in rows), lambda: [_view(row, lanes[row[1]]) for row in rows]
+        )
         found = {view.id: view for view in views if tenant is None or view.lane.tenant == tenant}
         return [found.get(task) for task in tasks]
 
