@@ -20,9 +20,11 @@ from drumline.api.operation import Info, Operation
 from drumline.api.protocol import LARGEST_BEAT, LARGEST_SESSION
 from drumline.api.routes import OPERATIONS
 from drumline.core.limits import DEFAULT_LIMITS, Limits
+from drumline.core.outcome import LEFT_OUT, LONGEST_SHORTENED
 from drumline.core.timetable import timetable
 from drumline.core.zone import zone_of
 from drumline.engine.engine import Engine
+from drumline.engine.paging import MOST_BYTES
 from drumline.lifecycle.processes import COLLECT_AFTER
 from drumline.stores.no_queue import NoQueue
 from drumline.stores.sqlite import SqliteStore
@@ -316,6 +318,74 @@ async def test_many_logs(client: Client) -> None:
 
     for query in ("text=no+such+line", "text=LINE&limit=1000", "level=error", "level=info&limit=1000"):
         assert (await drive(client, "GET", f"/api/v1/logs?{query}"))[0] == 200
+
+
+async def fail_tasks(client: Client, count: int, message: str, traceback: str = "") -> list[str]:
+    """Let tasks fail for good with an error, and return their ids."""
+    path, leases = await lease_tasks(client, count)
+    error = {"kind": "Error", "message": message, "traceback": traceback}
+    for start in range(0, count, 50):
+        reports = [
+            {"outcome": "failed", "lease": lease, "error": error, "permanent": True}
+            for lease in leases[start : start + 50]
+        ]
+        await client.told("POST", f"{path}/settle", {"reports": reports})
+    return [lease["task"] for lease in leases]
+
+
+async def test_filters_of_many_tasks_with_long_errors(client: Client) -> None:
+    await fail_tasks(client, 400, "a" * DEFAULT_LIMITS.error)
+    terms = "+".join(["-error:aaaaaaaaaaabaaaaaaaaaaa"] * 29)
+
+    for text in (terms, "error:" + "a" * 500 + "b" + "a" * 490, "error:nothing", "-error:" + "a*b" * 100):
+        assert (await drive(client, "GET", f"/api/v1/tasks?filter={text}"))[0] == 200
+
+
+async def all_pages(client: Client, target: str) -> list[list[Any]]:
+    pages: list[list[Any]] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        status, heard = await drive(client, "GET", f"{target}{cursor}")
+        assert status == 200
+        assert len(heard) < 2 * MOST_BYTES
+        page = json.loads(heard)
+        pages.append(page["items"])
+        cursor = page["next_cursor"] and f"&cursor={page['next_cursor']}"
+    return pages
+
+
+async def test_pages_of_tasks_with_long_errors_end_by_their_bytes(client: Client) -> None:
+    failed = await fail_tasks(client, 150, "a" * DEFAULT_LIMITS.error, "line\n" * (DEFAULT_LIMITS.error // 5))
+
+    for query in ("traceback=true", "filter=error:a&traceback=true", "payload=true&traceback=true", "payload_up_to=9"):
+        pages = await all_pages(client, f"/api/v1/tasks?status=FAILED&limit=1000&{query}")
+        assert len(pages) > 1
+        assert sorted(item["id"] for page in pages for item in page) == sorted(failed)
+    assert (await drive(client, "GET", "/api/v1/tasks/counts?filter=error:a"))[0] == 200
+    counts = await client.told("GET", "/api/v1/tasks/counts?filter=error:a")
+    assert json.dumps(counts).count("150") >= 1
+
+
+async def test_attempts_with_long_errors_are_shown_in_bounded_replies(client: Client) -> None:
+    error = {"kind": "Error", "message": "a" * DEFAULT_LIMITS.error, "traceback": "b" * DEFAULT_LIMITS.error}
+    made = await client.told("POST", "/api/v1/tasks", {"name": "work", "retries": 100})
+    opened = await client.told("POST", "/api/v1/worker/sessions", {"types": [{"name": "work"}], "capacity": 1})
+    path = f"/api/v1/worker/sessions/{opened['session']}"
+    for number in range(60):
+        claimed = await client.told("POST", f"{path}/claim", {"limit": 1, "wait": 5})
+        report = {"outcome": "failed", "lease": claimed["tasks"][0]["lease"], "error": error}
+        report |= {"permanent": True} if number == 59 else {"retry_after": 0}
+        await client.told("POST", f"{path}/settle", {"reports": [report]})
+
+    for target in (f"/api/v1/tasks/{made['id']}/attempts", f"/api/v1/failures/{made['id']}"):
+        status, heard = await drive(client, "GET", target)
+        assert status == 200
+        assert len(heard) < MOST_BYTES
+        found = json.loads(heard)
+        attempts = found.get("items") or found["attempts"]
+        assert len(attempts) == 60
+        assert attempts[-1]["error"] == error
+        assert attempts[0]["error"] == {**error, "message": "a" * LONGEST_SHORTENED, "traceback": LEFT_OUT}
 
 
 async def test_many_queues(client: Client) -> None:

@@ -5,9 +5,11 @@ import pytest
 from drumline.core.attempt import Progress, ProgressNote
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.ids import SessionId, TaskId, id_above
+from drumline.core.outcome import LEFT_OUT, LONGEST_SHORTENED, ErrorInfo
 from drumline.core.state import Act, Status
 from drumline.core.task import accept
 from drumline.ports.store import Artifact, LogChunk, LogPage, Store, TaskFilter
+from drumline.stores.parts import tasks
 from tests.factories import claim_one, new_id, open_session, request, settle, submit
 
 
@@ -267,6 +269,67 @@ async def test_an_artifact_is_kept_and_replaced_by_name(store: Store, clock: Man
     assert await store.outputs.artifact(task, "b.pdf") is None
     (view,) = await store.outputs.artifacts(task)
     assert (view.name, view.content_type, view.size, view.created_at) == ("a.pdf", "application/pdf", 6, clock.now())
+
+
+async def test_errors_of_earlier_attempts_are_shortened_where_those_of_later_ones_are_long(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "ATTEMPTS_AT_ONCE", 2)
+    monkeypatch.setattr(tasks, "MOST_ERRORS", 9_000)
+    task = await submit(store)
+    ada = await open_session(store)
+    for number in range(5):
+        held = await claim_one(store, ada)
+        error = ErrorInfo("Error", f"{number}" * 2_000, "line\n" * 100)
+        await settle(store, held.lease, Act.BACK_OFF, delay_ms=0, error=error)
+    await claim_one(store, ada)
+
+    views = await store.queries.attempts(task)
+
+    assert [view.attempt for view in views] == [1, 2, 3, 4, 5, 6]
+    assert [view.error for view in views] == [
+        *(ErrorInfo("Error", str(n) * LONGEST_SHORTENED, LEFT_OUT) for n in (0, 1)),
+        *(ErrorInfo("Error", str(n) * 2_000, "line\n" * 100) for n in (2, 3, 4)),
+        None,
+    ]
+
+
+def test_a_short_error_is_not_shortened() -> None:
+    short = ErrorInfo("Error", "x" * LONGEST_SHORTENED)
+
+    assert short.shortened == short
+
+
+async def test_a_list_without_errors_has_none(store: Store) -> None:
+    task = await submit(store)
+    ada = await open_session(store)
+    await settle(store, (await claim_one(store, ada)).lease, Act.FAIL)
+
+    (without,) = await store.queries.list_tasks(TaskFilter(), limit=10, errors=False)
+    (whole,) = await store.queries.list_tasks(TaskFilter(), limit=10)
+
+    assert (without.id, without.error) == (task, None)
+    assert whole.error is not None
+
+
+async def test_what_matches_behind_many_that_do_not_is_listed_whole(store: Store) -> None:
+    ada = await open_session(store)
+    wanted = await submit(store, "work", tags=("a",), payload={"n": 1})
+    held = await claim_one(store, ada)
+    await settle(store, held.lease, Act.FAIL)
+    for _ in range(30):
+        await submit(store, "work", tags=("a",))
+
+    (view,) = await store.queries.list_tasks(
+        TaskFilter(tag="a", statuses=frozenset({Status.FAILED}), finished_since=Instant(1)), limit=1, payload=True
+    )
+    (tagged,) = await store.queries.list_tasks(
+        TaskFilter(tag="a", statuses=frozenset({Status.FAILED})), limit=1, payload=True
+    )
+
+    assert view == tagged
+    assert (view.id, bytes(view.payload or b"")) == (wanted, b'{"n":1}')
+    assert view.error is not None
 
 
 async def test_what_a_task_left_behind_is_its_tenants_own(store: Store) -> None:

@@ -150,6 +150,28 @@ async def test_a_search_that_has_looked_at_enough_says_where_to_go_on(
     assert 1 < pages <= 15
 
 
+async def test_a_search_ends_where_errors_are_long(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task_search, "MOST_ERRORS", 5_000)
+    ada = await open_session(store)
+    failed = []
+    for _ in range(10):
+        failed.append(await submit(store))
+        held = await claim_one(store, ada)
+        await settle(store, held.lease, Act.FAIL, error=ErrorInfo("Error", "x" * 1_000, "y" * 1_000))
+
+    first = await search(store, "error:xxx")
+    ids, pages = await all_pages(store, "error:xxx", limit=10)
+    also = read_filter("error:xxx", TASKS, now=await store.queries.now())
+    without = await store.queries.search_tasks(narrowed_by(TaskFilter(), also), limit=100, errors=False)
+
+    assert 3 <= len(first.tasks) < 10
+    assert first.rest == first.tasks[-1].id
+    assert ids == failed[::-1]
+    assert pages > 1
+    assert [view.id for view in without.tasks] == failed[::-1]
+    assert all(view.error is None for view in without.tasks)
+
+
 async def test_a_large_payload_is_not_searched(store: Store) -> None:
     small = await submit(store, payload={"n": 1, "text": "x" * 1000})
     await submit(store, payload={"n": 1, "text": "x" * 100_000})

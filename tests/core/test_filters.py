@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from drumline.core.clock import Instant
 from drumline.core.errors import Invalid
-from drumline.core.filter_subjects import FAILURES, JOBS, TASKS
+from drumline.core.filter_subjects import FAILURES, JOBS, LONGEST_ERROR, TASKS, searched_characters
 from drumline.core.filter_syntax import MOST_TERMS, Operator, Value, scan
 from drumline.core.filters import Filter, read_filter
 from drumline.core.ids import JobId, SessionId, TaskId
@@ -56,6 +56,23 @@ def test_terms_are_read_with_their_operators_values_and_places() -> None:
     ]
     assert terms[0].values == (Value("failed"), Value("cancelled"))
     assert terms[4].values == (Value('timed "out', is_quoted=True),)
+
+
+def test_an_error_is_searched_up_to_a_bound() -> None:
+    within = ErrorInfo("E", "x" * (LONGEST_ERROR - 6) + "end")
+    beyond = ErrorInfo("E", "x" * (LONGEST_ERROR - 5) + "end")
+
+    assert fits("error:end", error=within)
+    assert not fits("error:end", error=beyond)
+    assert fits("-error:end", error=beyond)
+    assert searched_characters(task(error=within)) == searched_characters(task(error=beyond)) - 1
+    assert searched_characters(task(error=ErrorInfo("E", "x" * 65_536))) == LONGEST_ERROR
+    assert searched_characters(task(error=None)) == 0
+
+
+def test_a_task_without_an_error_has_no_text_in_it() -> None:
+    assert not fits("error:timed", error=None)
+    assert fits("-error:timed -error:other", error=None)
 
 
 @pytest.mark.parametrize(

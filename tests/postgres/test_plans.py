@@ -64,7 +64,7 @@ HOT: dict[str, dict[str, Any]] = {
     "holders": {"ids": IDS, "epochs": [1, 1]},
     "lock_leases": LEASES | {"in_job": False, "family": False, "now": None},
     "lease_states": LEASES,
-    "get": {"ids": IDS, "with_payload": True},
+    "get": {"ids": IDS, "with_payload": True, "with_error": True},
     "lock_tasks": {"ids": IDS},
     "lock_live": {"ids": IDS},
     "request_cancel": {"ids": IDS},
@@ -78,7 +78,7 @@ HOT: dict[str, dict[str, Any]] = {
     "lane_numbers": {"tenants": ["default"], "queues": ["default"], "names": ["work"], "priorities": [0]},
     "lane_names": {"lanes": [1]},
     "task_states": {"ids": IDS},
-    "attempts": {"id": IDS[0], "tenant": None},
+    "attempts": {"id": IDS[0], "tenant": None, "before": 1000, "limit": 100},
     "beat": {
         "sessions": [7], "firsts": [1], "lasts": [2], "memories": [1 << 20], "cpus": [0.5], "owners": [7, 7],
         "tasks": IDS, "epochs": [1, 1], "nonces": [5, 5], "now": None,

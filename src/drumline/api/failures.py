@@ -13,7 +13,7 @@ from drumline.api.failure_groups import Fingerprint
 from drumline.api.key_restrictions import check_new_payload
 from drumline.api.operation import ApiCall, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.reading import read_time
-from drumline.api.shapes import AttemptBody, TaskBody, attempt_body, shown, task_body, weight_of
+from drumline.api.shapes import AttemptBody, TaskBody, attempt_body, shown, task_body, weight_of, weight_of_attempt
 from drumline.api.tasks import task_limit, task_of, task_reply
 from drumline.core.access import Permission
 from drumline.core.bulk import (
@@ -167,7 +167,8 @@ async def get_failure(call: ApiCall[None, NoQuery]) -> Reply:
             )
         )
 
-    return Reply(await off_loop(weight_of(file.task) + sum(len(edit.payload) for edit in file.edits), body))
+    weight = weight_of(file.task) + sum(map(weight_of_attempt, file.attempts))
+    return Reply(await off_loop(weight + sum(len(edit.payload) for edit in file.edits), body))
 
 
 async def retry_failure(call: ApiCall[RetryRequest, NoQuery]) -> Reply:

@@ -163,7 +163,7 @@ def moment(instant: Instant | None) -> str | None:
 
 def weight_of(view: TaskView) -> int:
     """Return what it costs to show a task, as bytes of JSON."""
-    return 100 + len(view.payload or b"") + len(view.result or b"")
+    return 100 + view.size
 
 
 def shown(view: TaskView, hidden: Redaction) -> TaskView:
@@ -201,13 +201,6 @@ def task_body(
 _DEFAULT_BACKOFF = backoff_body(DEFAULT_BACKOFF)
 
 
-def without_traceback(view: TaskView) -> TaskView:
-    """Return a task with what its error says, and not where: a traceback is much, and lists show none."""
-    if view.error is None or not view.error.traceback:
-        return view
-    return replace(view, error=replace(view.error, traceback=""))
-
-
 def error_body(error: ErrorInfo | None) -> ErrorBody | None:
     """Return an error with all its parts."""
     return None if error is None else ErrorBody(error.kind, error.message, error.traceback)
@@ -216,6 +209,11 @@ def error_body(error: ErrorInfo | None) -> ErrorBody | None:
 def attempt_body(view: AttemptView) -> AttemptBody:
     """Return an execution as JSON shows it."""
     return AttemptBody(**execution_fields(view, moment_of), error=error_body(view.error))
+
+
+def weight_of_attempt(view: AttemptView) -> int:
+    """Return what it costs to show an execution, as bytes of JSON."""
+    return 300 + (0 if view.error is None else view.error.size)
 
 
 def artifact_body(view: ArtifactView) -> ArtifactBody:

@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta
 
 from drumline.aio.threads import off_loop
 from drumline.api.operation import ApiCall, Operation, Stream, Tag
-from drumline.api.shapes import TaskBody, shown, task_body, weight_of, without_traceback
+from drumline.api.shapes import TaskBody, shown, task_body, weight_of
 from drumline.api.task_queries import TaskQuery, filter_of
 from drumline.core.access import Permission
 from drumline.core.codec import encode
@@ -68,7 +68,11 @@ async def _exported(call: ApiCall[None, ExportQuery], which: TaskFilter) -> Asyn
     left, searches, cursor = query.limit, 0, None
     while left > 0 and searches < MOST_SEARCHES:
         page = await call.engine.queries.list_tasks(
-            which, limit=min(left, AT_ONCE, call.context.limits.page), cursor=cursor, payload=query.payload
+            which,
+            limit=min(left, AT_ONCE, call.context.limits.page),
+            cursor=cursor,
+            payload=query.payload,
+            traceback=False,
         )
         if page.items:
             yield await _written(call, page.items)
@@ -87,7 +91,7 @@ async def _written(call: ApiCall[None, ExportQuery], views: tuple[TaskView, ...]
     now, hidden, query = call.engine.clock.now(), call.engine.redaction, call.query
 
     def written() -> bytes:
-        bodies = [task_body(shown(without_traceback(view), hidden), now=now) for view in views]
+        bodies = [task_body(shown(view, hidden), now=now) for view in views]
         if query.format is ExportFormat.JSONL:
             return b"".join(encode(body) + b"\n" for body in bodies)
         return _table(_cells(body, payload=query.payload) for body in bodies)

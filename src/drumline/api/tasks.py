@@ -24,7 +24,7 @@ from drumline.api.shapes import (
     shown,
     task_body,
     weight_of,
-    without_traceback,
+    weight_of_attempt,
 )
 from drumline.api.stopping import unless_stopped
 from drumline.api.task_queries import TaskQuery, filter_of
@@ -286,9 +286,14 @@ async def list_tasks(call: ApiCall[None, ListQuery]) -> Reply:
     query = call.query
     which = filter_of(call, query, frozenset(query.status))
     page = await call.engine.queries.list_tasks(
-        which, limit=query.limit, cursor=query.cursor, payload=query.payload, payload_up_to=query.payload_up_to
+        which,
+        limit=query.limit,
+        cursor=query.cursor,
+        payload=query.payload,
+        payload_up_to=query.payload_up_to,
+        traceback=query.traceback,
     )
-    views = page.items if query.traceback else tuple(without_traceback(view) for view in page.items)
+    views = page.items
     now, hidden = call.engine.clock.now(), call.engine.redaction
 
     def listed() -> bytes:
@@ -365,9 +370,14 @@ async def status(call: ApiCall[None, NoQuery]) -> Reply:
 
 
 async def attempts(call: ApiCall[None, NoQuery]) -> Reply:
-    """Return a task's executions, oldest first."""
+    """Return a task's executions, oldest first; of those before many long errors, the errors are shortened."""
     views = await call.engine.queries.attempts(task_of(call), tenant=call.tenant)
-    return Reply(encode(AttemptList(tuple(attempt_body(view) for view in views))))
+    return Reply(
+        await off_loop(
+            sum(map(weight_of_attempt, views)),
+            lambda: encode(AttemptList(tuple(attempt_body(view) for view in views))),
+        )
+    )
 
 
 def task_of(call: ApiCall[Any, Any]) -> TaskId:

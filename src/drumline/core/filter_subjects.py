@@ -11,6 +11,9 @@ from drumline.core.ids import made_at
 from drumline.core.job import JobStatus
 from drumline.core.state import Status
 
+LONGEST_ERROR: Final = 2000
+"""Characters of a task's error in which filters search: its class and the beginning of its message."""
+
 
 def _lasted(subject: Any, now: Instant) -> int | None:
     """Return how long a task or job has run, up to now if it still does."""
@@ -20,8 +23,15 @@ def _lasted(subject: Any, now: Instant) -> int | None:
     return int(ended - subject.started_at)
 
 
+def searched_characters(task: Any) -> int:
+    """Return how many characters of a task's error a filter may search."""
+    return 0 if task.error is None else min(len(task.error.kind) + len(task.error.message), LONGEST_ERROR)
+
+
 def _error_text(task: Any) -> str | None:
-    return None if task.error is None else f"{task.error.kind}: {task.error.message}"
+    if task.error is None:
+        return None
+    return f"{task.error.kind}: {task.error.message[:LONGEST_ERROR]}"[:LONGEST_ERROR]
 
 
 TASKS: Final = Subject(

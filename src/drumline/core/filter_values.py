@@ -49,15 +49,14 @@ def pattern_of(values: Iterable[Value]) -> Callable[[str], bool]:
 
 
 def part_of(values: Iterable[Value]) -> Callable[[str], bool]:
-    """Return what tells whether a text has one of some values in it, in letters of either case."""
+    """Return what tells whether a text in lower case has one of some values in it, in letters of either case.
+
+    Such a text may be long, and several terms look at it: it is lowered once for all of them.
+    """
     parts = [value.text.lower() for value in values if value.is_quoted or STAR not in value.text]
     globs = Globs(f"*{value.text.lower()}*" for value in values if not value.is_quoted and STAR in value.text)
 
-    def has(text: str) -> bool:
-        lower = text.lower()
-        return any(part in lower for part in parts) or globs.match(lower)
-
-    return has
+    return lambda lower: any(part in lower for part in parts) or globs.match(lower)
 
 
 def number_of(term: Term, parse: Callable[[str], float]) -> Callable[[float], bool]:

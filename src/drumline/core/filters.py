@@ -90,6 +90,19 @@ class Condition(NamedTuple):
         return self.test(subject, now) != self.term.is_negated
 
 
+class PartCondition(NamedTuple):
+    """A term about text that may be long: all such terms about a field share the text in lower case."""
+
+    field: str
+    read: Callable[[Any, Instant], str | None]
+    term: Term
+    test: Callable[[str], bool]
+
+    def matches(self, lower: str | None) -> bool:
+        """Tell whether a text in lower case fits; none fits nothing."""
+        return (lower is not None and self.test(lower)) != self.term.is_negated
+
+
 class PayloadCondition(NamedTuple):
     """A term about a place in the payload."""
 
@@ -116,11 +129,18 @@ class Filter:
     """A filter that is ready to be used. Times that were given as a distance from now are those of when it was read."""
 
     def __init__(
-        self, text: str, conditions: tuple[Condition, ...], payload: tuple[PayloadCondition, ...], now: Instant
+        self,
+        text: str,
+        conditions: tuple[Condition, ...],
+        *,
+        parts: tuple[PartCondition, ...],
+        payload: tuple[PayloadCondition, ...],
+        now: Instant,
     ) -> None:
         self.text = text
         self.now = now
         self._conditions = conditions
+        self._parts = parts
         self._payload = payload
         self._of_id = tuple(each for each in conditions if each.kind is Kind.ID)
         self._of_lane = tuple(each for each in conditions if each.field in LANE_FIELDS)
@@ -129,6 +149,11 @@ class Filter:
     def needs_payload(self) -> bool:
         """Whether payloads have to be read to tell what matches."""
         return bool(self._payload)
+
+    @property
+    def searches_errors(self) -> bool:
+        """Whether it looks for text in errors, which may be long."""
+        return bool(self._parts)
 
     @property
     def narrows_lanes(self) -> bool:
@@ -150,7 +175,17 @@ class Filter:
 
     def matches(self, subject: Any, now: Instant) -> bool:
         """Tell whether something matches, but for what is said about its payload."""
-        return all(each.matches(subject, now) for each in self._conditions)
+        return all(each.matches(subject, now) for each in self._conditions) and self._match_parts(subject, now)
+
+    def _match_parts(self, subject: Any, now: Instant) -> bool:
+        lower: dict[str, str | None] = {}
+        for each in self._parts:
+            if each.field not in lower:
+                found = each.read(subject, now)
+                lower[each.field] = None if found is None else found.lower()
+            if not each.matches(lower[each.field]):
+                return False
+        return True
 
     def matches_payload(self, payload: Any) -> bool:
         """Tell whether a payload matches."""
@@ -201,19 +236,26 @@ def read_filter(
     find them out by asking.
     """
     conditions: list[Condition] = []
+    parts: list[PartCondition] = []
     payload: list[PayloadCondition] = []
     for term in scan(text):
         if subject.has_payload and term.field.startswith(PAYLOAD):
             payload.append(_payload_condition(term, hides))
+            continue
+        condition = _condition(term, subject, now)
+        if isinstance(condition, PartCondition):
+            parts.append(condition)
         else:
-            conditions.append(_condition(term, subject, now))
-    return Filter(text, tuple(conditions), tuple(payload), now)
+            conditions.append(condition)
+    return Filter(text, tuple(conditions), parts=tuple(parts), payload=tuple(payload), now=now)
 
 
-def _condition(term: Term, subject: Subject, now: Instant) -> Condition:
+def _condition(term: Term, subject: Subject, now: Instant) -> Condition | PartCondition:
     if not term.field:
         has = part_of(term.values)
-        return Condition("", None, term, lambda each, _now: any(text and has(text) for text in subject.texts(each)))
+        return Condition(
+            "", None, term, lambda each, _now: any(text and has(text.lower()) for text in subject.texts(each))
+        )
     name = term.field.lower()
     if name in {"since", "until"}:
         after = Operator.FROM if name == "since" else Operator.BELOW
@@ -238,9 +280,14 @@ def _of_status(name: str, field: Field, term: Term, subject: Subject, _now: Inst
     return Condition(name, field.kind, term, lambda each, at: field.read(each, at) in wanted, wanted)
 
 
+def _of_part(name: str, field: Field, term: Term, _subject: Subject, _now: Instant) -> PartCondition:
+    _only_equality(term)
+    return PartCondition(name, field.read, term, part_of(term.values))
+
+
 def _of_text(name: str, field: Field, term: Term, _subject: Subject, _now: Instant) -> Condition:
     _only_equality(term)
-    fits = (part_of if field.kind is Kind.PART else pattern_of)(term.values)
+    fits = pattern_of(term.values)
 
     def test(each: Any, at: Instant) -> bool:
         found = field.read(each, at)
@@ -301,10 +348,10 @@ def _read_id(parse: Callable[[str], Any], text: str, term: Term) -> Any:
         term.refuse(error.message)
 
 
-_MAKE: Final[Mapping[Kind, Callable[[str, Field, Term, Subject, Instant], Condition]]] = {
+_MAKE: Final[Mapping[Kind, Callable[[str, Field, Term, Subject, Instant], Condition | PartCondition]]] = {
     Kind.STATUS: _of_status,
     Kind.PATTERN: _of_text,
-    Kind.PART: _of_text,
+    Kind.PART: _of_part,
     Kind.NUMBER: _of_number,
     Kind.PRIORITY: _of_number,
     Kind.SPAN: _of_number,

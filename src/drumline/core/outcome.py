@@ -4,7 +4,14 @@ The engine decides what follows (`engine/settle.py`): whether a failure is tried
 and the task's policy, never the worker's opinion.
 """
 
+from typing import Final
+
 from msgspec import Raw, Struct
+
+LONGEST_SHORTENED: Final = 1000
+"""Characters of a message that are left of an error that is shortened."""
+LEFT_OUT: Final = "[left out: later attempts have long errors]\n"
+"""The traceback of an error that is shortened."""
 
 
 class ErrorInfo(Struct, frozen=True, omit_defaults=True):
@@ -13,6 +20,17 @@ class ErrorInfo(Struct, frozen=True, omit_defaults=True):
     kind: str
     message: str
     traceback: str = ""
+
+    @property
+    def size(self) -> int:
+        """How many characters it has."""
+        return len(self.kind) + len(self.message) + len(self.traceback)
+
+    @property
+    def shortened(self) -> "ErrorInfo":
+        """The error without its traceback, and with the beginning of its message; says so where that is less."""
+        short = ErrorInfo(self.kind, self.message[:LONGEST_SHORTENED])
+        return short if short == self else ErrorInfo(short.kind, short.message, LEFT_OUT)
 
 
 class Succeeded(Struct, frozen=True, tag="succeeded", tag_field="outcome", omit_defaults=True, gc=False):

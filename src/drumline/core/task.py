@@ -283,6 +283,12 @@ class TaskView(Struct, frozen=True, kw_only=True):
     is_parked: bool = False
     """Whether it is queued and its last attempt has ended to wait for something."""
 
+    @property
+    def size(self) -> int:
+        """What its payload, result and error have together, about in bytes: all else of it is small."""
+        error = 0 if self.error is None else self.error.size
+        return len(self.payload or b"") + len(self.result or b"") + error
+
     def is_waiting(self, now: Instant) -> bool:
         """Tell whether a durable task waits for a time, a signal or a person, and is not due."""
         return self.is_parked and (self.due_at is None or self.due_at > now)

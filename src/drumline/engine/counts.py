@@ -53,9 +53,9 @@ class TaskCounts:
     async def _listed(self, which: TaskFilter) -> Mapping[Status, Count]:
         everything = replace(which, statuses=frozenset())
         if which.also is not None:
-            searched = await self._queries.search_tasks(everything, limit=MOST_LISTED)
+            searched = await self._queries.search_tasks(everything, limit=MOST_LISTED, errors=False)
             return self._counted(searched.tasks, is_more=searched.rest is not None)
-        views = await self._queries.list_tasks(everything, limit=MOST_LISTED + 1)
+        views = await self._queries.list_tasks(everything, limit=MOST_LISTED + 1, errors=False)
         return self._counted(views[:MOST_LISTED], is_more=len(views) > MOST_LISTED)
 
     def _counted(self, views: Sequence[TaskView], *, is_more: bool) -> Mapping[Status, Count]:

@@ -168,7 +168,7 @@ class _Search:
         for count in LOG_EFFORT.tasks:
             if before is not None and self._is_over:
                 return LogCursor(before)
-            part = await self._store.queries.search_tasks(self._which, limit=count, before=before)
+            part = await self._store.queries.search_tasks(self._which, limit=count, before=before, errors=False)
             rest = await self._read(part.tasks)
             if rest is not None:
                 return rest

@@ -1,6 +1,7 @@
 """Looking at tasks, logs, artifacts and queues."""
 
 from collections.abc import AsyncIterator, Collection, Sequence
+from operator import attrgetter
 from typing import Final
 
 from msgspec import Raw, Struct
@@ -15,7 +16,7 @@ from drumline.core.state import TERMINAL, State, Status
 from drumline.core.task import TaskView
 from drumline.engine.blobs import Blobs
 from drumline.engine.endings import Endings
-from drumline.engine.paging import bounded_page
+from drumline.engine.paging import FEWEST, MOST, bounded_page
 from drumline.engine.read_model_notes import ReadModelNotes
 from drumline.ports.store import Artifact, ArtifactView, LogPage, Querying, Store, TaskFilter
 
@@ -112,49 +113,70 @@ class Queries:
         cursor: str | None = None,
         payload: bool = False,
         payload_up_to: int = 0,
+        traceback: bool = True,
     ) -> TaskPage:
-        """Return a page of tasks, newest first: with payloads and results, or with payloads up to so many bytes."""
+        """Return a page of tasks, newest first: with payloads and results, or with payloads up to so many bytes.
+
+        It ends early if they, or their errors, are large; without `traceback` errors only say what happened.
+        """
         if not 1 <= limit <= self._limits.page:
             raise Invalid(f"must be from 1 to {self._limits.page}", field="limit")
         before = None if cursor is None else parse_task_id(cursor, field="cursor")
-        if payload and which.also is None:
-            return await large_page(self._store.queries, which, self._blobs, limit=limit, before=before)
-        page = await self._page(which, limit=limit, before=before, payload=payload)
-        if payload or not payload_up_to:
-            return page
-        return replace(page, items=await self._with_small_payloads(page.items, payload_up_to, which.tenant))
-
-    async def _page(self, which: TaskFilter, *, limit: int, before: TaskId | None, payload: bool) -> TaskPage:
         if which.also is not None:
-            return await self._search(which, limit=limit, before=before, payload=payload)
-        views = await self._store.queries.list_tasks(which, limit=limit + 1, before=before)
-        more = len(views) > limit
-        return TaskPage(tuple(views[:limit]), views[limit - 1].id if more else None)
+            page = await self._search(which, limit=limit, before=before, payload=payload, up_to=payload_up_to)
+        elif payload:
+            page = await large_page(self._store.queries, which, self._blobs, limit=limit, before=before)
+        else:
+            page = await self._listed(which, limit=limit, before=before, up_to=payload_up_to, traceback=traceback)
+        return page if traceback else replace(page, items=tuple(map(without_traceback, page.items)))
 
-    async def _search(self, which: TaskFilter, *, limit: int, before: TaskId | None, payload: bool) -> TaskPage:
+    async def _listed(
+        self, which: TaskFilter, *, limit: int, before: TaskId | None, up_to: int, traceback: bool
+    ) -> TaskPage:
+
+        async def read(wanted: int, last: TaskView | None) -> Sequence[TaskView]:
+            start = before if last is None else last.id
+            views = await self._store.queries.list_tasks(which, limit=wanted, before=start)
+            shown = views if traceback else [without_traceback(view) for view in views]
+            return await self._with_small_payloads(shown, up_to, which.tenant)
+
+        views, more = await bounded_page(read, limit=limit, weigh=_size, at_once=MOST + 1)
+        return TaskPage(tuple(views), views[-1].id if more else None)
+
+    async def _search(
+        self, which: TaskFilter, *, limit: int, before: TaskId | None, payload: bool, up_to: int
+    ) -> TaskPage:
         found = await self._store.queries.search_tasks(which, limit=limit, before=before)
         views = found.tasks
-        if payload and views:
-            views = await self._with_payloads(views, which.tenant)
+        if views and (payload or up_to):
+            views = await self._with_payloads(views, which.tenant, up_to=None if payload else up_to)
             if len(views) < len(found.tasks):
                 return TaskPage(views, views[-1].id)
         return TaskPage(views, found.rest, is_partial=found.rest is not None and len(views) < limit)
 
-    async def _with_payloads(self, views: Sequence[TaskView], tenant: str | None) -> tuple[TaskView, ...]:
-        """Return tasks with payloads and results; fewer, if those are large."""
-        ids = [view.id for view in views]
+    async def _with_payloads(
+        self, views: Sequence[TaskView], tenant: str | None, *, up_to: int | None
+    ) -> tuple[TaskView, ...]:
+        """Return tasks with payloads and results, or payloads up to so many bytes; fewer, if those are large."""
+        places = {view.id: place for place, view in enumerate(views)}
 
         async def read(wanted: int, last: TaskView | None) -> Sequence[TaskView]:
-            start = 0 if last is None else ids.index(last.id) + 1
-            part = await self._store.queries.get(ids[start : start + wanted], tenant=tenant)
-            return await self._blobs.open_views([view for view in part if view is not None])
+            start = 0 if last is None else places[last.id] + 1
+            part = views[start : start + wanted]
+            if up_to is not None:
+                return await self._with_small_payloads(part, up_to, tenant)
+            opened = await self._store.queries.get([view.id for view in part], tenant=tenant)
+            return await self._blobs.open_views([view or known for view, known in zip(opened, part, strict=True)])
 
-        opened, _ = await bounded_page(read, limit=len(ids), weigh=_weight)
-        return tuple(opened)
+        at_once = FEWEST if up_to is None else MOST + 1
+        found, _ = await bounded_page(read, limit=len(views), weigh=_size, at_once=at_once)
+        return tuple(found)
 
     async def _with_small_payloads(
         self, views: Sequence[TaskView], largest: int, tenant: str | None
     ) -> tuple[TaskView, ...]:
+        if not largest or not views:
+            return tuple(views)
         payloads = await self._store.queries.small_payloads([view.id for view in views], largest=largest, tenant=tenant)
         return tuple(
             view if payload is None else replace(view, payload=Raw(payload))
@@ -236,9 +258,15 @@ async def large_page(
         start = before if last is None else last.id
         return await blobs.open_views(await queries.list_tasks(which, limit=wanted, before=start, payload=True))
 
-    views, more = await bounded_page(read, limit=limit, weigh=_weight)
+    views, more = await bounded_page(read, limit=limit, weigh=_size)
     return TaskPage(tuple(views), views[-1].id if more else None)
 
 
-def _weight(view: TaskView) -> int:
-    return len(view.payload or b"") + len(view.result or b"")
+def without_traceback(view: TaskView) -> TaskView:
+    """Return a task with what its error says, and not where: a traceback is much, and lists show none."""
+    if view.error is None or not view.error.traceback:
+        return view
+    return replace(view, error=replace(view.error, traceback=""))
+
+
+_size: Final = attrgetter("size")

@@ -99,9 +99,15 @@ class Querying(Protocol):
         ...
 
     async def list_tasks(
-        self, which: TaskFilter, *, limit: int, before: TaskId | None = None, payload: bool = False
+        self,
+        which: TaskFilter,
+        *,
+        limit: int,
+        before: TaskId | None = None,
+        payload: bool = False,
+        errors: bool = True,
     ) -> list[TaskView]:
-        """Return tasks, newest first, starting below `before`."""
+        """Return tasks, newest first, starting below `before`; without `errors` none has its error."""
         ...
 
     async def small_payloads(
@@ -111,17 +117,27 @@ class Querying(Protocol):
         ...
 
     async def search_tasks(
-        self, which: TaskFilter, *, limit: int, before: TaskId | None = None, payload: bool = False
+        self,
+        which: TaskFilter,
+        *,
+        limit: int,
+        before: TaskId | None = None,
+        payload: bool = False,
+        errors: bool = True,
     ) -> Found:
         """Return tasks, newest first, starting below `before`, that match the filter with all its conditions.
 
         A search looks at a bounded number of tasks (`Effort`): it may return fewer than `limit`, even none, and an id
-        from which to go on.
+        from which to go on. It also ends where the errors of those that it has found are long, unless they are left
+        out: without `errors`.
         """
         ...
 
     async def attempts(self, task: TaskId, *, tenant: str | None = None) -> list[AttemptView]:
-        """Return a task's executions, oldest first, the running one included."""
+        """Return a task's executions, oldest first, the running one included.
+
+        If their errors are long together, those of the earlier ones are shortened (`ErrorInfo.shortened`).
+        """
         ...
 
     async def holders(self, executions: Sequence[tuple[TaskId, int]]) -> list[Holder | None]:

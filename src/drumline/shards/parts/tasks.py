@@ -48,11 +48,17 @@ class TaskQueries(Part):
         )
 
     async def list_tasks(
-        self, which: TaskFilter, *, limit: int, before: TaskId | None = None, payload: bool = False
+        self,
+        which: TaskFilter,
+        *,
+        limit: int,
+        before: TaskId | None = None,
+        payload: bool = False,
+        errors: bool = True,
     ) -> list[TaskView]:
         """Return tasks, newest first, starting below `before`."""
         lists = await self._router.each(
-            lambda store: store.queries.list_tasks(which, limit=limit, before=before, payload=payload)
+            lambda store: store.queries.list_tasks(which, limit=limit, before=before, payload=payload, errors=errors)
         )
         return newest(lists, limit=limit)
 
@@ -65,7 +71,13 @@ class TaskQueries(Part):
         )
 
     async def search_tasks(
-        self, which: TaskFilter, *, limit: int, before: TaskId | None = None, payload: bool = False
+        self,
+        which: TaskFilter,
+        *,
+        limit: int,
+        before: TaskId | None = None,
+        payload: bool = False,
+        errors: bool = True,
     ) -> Found:
         """Return tasks that match a filter with all its conditions, newest first, and from where to go on.
 
@@ -73,7 +85,7 @@ class TaskQueries(Part):
         the other may have newer ones.
         """
         found = await self._router.each(
-            lambda store: store.queries.search_tasks(which, limit=limit, before=before, payload=payload)
+            lambda store: store.queries.search_tasks(which, limit=limit, before=before, payload=payload, errors=errors)
         )
         rest = max((part.rest for part in found if part.rest is not None), default=None)
         seen = [[view for view in part.tasks if rest is None or view.id >= rest] for part in found]

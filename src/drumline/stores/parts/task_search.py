@@ -8,9 +8,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from drumline.aio.threads import off_loop
 from drumline.core.blob import is_reference
+from drumline.core.filter_subjects import searched_characters
 from drumline.core.filters import Filter
 from drumline.core.ids import TaskId, id_above
 from drumline.core.state import LIVE, State, Status, states_of
@@ -30,6 +32,8 @@ FIRST_AT_ONCE: Final = 200
 MOST_AT_ONCE: Final = 1000
 """Candidates that a statement finds."""
 PAYLOADS_AT_ONCE: Final = 100
+MOST_ERRORS: Final = 8 * 1024 * 1024
+"""Characters of errors of the tasks that one search returns; those of 200 more are in memory meanwhile."""
 LARGEST_PAYLOAD: Final = 64 * 1024
 """Bytes of the largest payload that is searched: one statement reads 6.4 MB of them at most."""
 
@@ -85,8 +89,8 @@ class TaskSearch:
         self._match = match
         self._left = effort
 
-    async def run(self, *, limit: int, before: TaskId | None) -> Found:
-        """Return what is found, up to `limit`, and from where to go on."""
+    async def run(self, *, limit: int, before: TaskId | None, errors: bool) -> Found:
+        """Return what is found, up to `limit` and to `MOST_ERRORS` if with errors, and from where to go on."""
         which = self._which
         lanes = await lanes_like(self._database, which)
         if lanes is not None and not lanes:
@@ -96,25 +100,23 @@ class TaskSearch:
         start = before or TaskId(ABOVE_ALL)
         if which.until is not None:
             start = min(start, id_above(which.until - 1))
-        found: list[TaskView] = []
+        found = _Page(limit, errors=errors)
         at_once = FIRST_AT_ONCE
         while True:
             rows = await self._database.fetch(
                 Line.BROAD, name, repeat=True, first=first, before=start, limit=at_once, **values
             )
-            rest = await self._look_at(rows, lanes, found, limit)
+            rest = await self._look_at(rows, lanes, found)
             if rest is not None:
-                return Found(tuple(found), rest)
+                return Found(tuple(found.tasks), rest)
             if len(rows) < at_once:
-                return Found(tuple(found), None)
+                return Found(tuple(found.tasks), None)
             start, at_once = TaskId(str(rows[-1][0])), MOST_AT_ONCE
             self._left = self._left._replace(candidates=self._left.candidates - len(rows))
             if self._left.candidates <= 0:
-                return Found(tuple(found), start)
+                return Found(tuple(found.tasks), start)
 
-    async def _look_at(
-        self, rows: Sequence[Any], lanes: frozenset[int] | None, found: list[TaskView], limit: int
-    ) -> TaskId | None:
+    async def _look_at(self, rows: Sequence[Any], lanes: frozenset[int] | None, found: "_Page") -> TaskId | None:
         """Add the candidates that match; return where to go on if nothing more may be added or read."""
         also = self._which.also
         ids = dict.fromkeys(TaskId(str(task)) for task, lane in rows if lanes is None or lane is None or lane in lanes)
@@ -124,27 +126,32 @@ class TaskSearch:
             if self._left.tasks < len(part):
                 return _above(part[0])
             self._left = self._left._replace(tasks=self._left.tasks - len(part))
-            views = [view for view in await self._read(part) if view is not None and self._match(view)]
-            rest = await self._add(views, found, limit)
+            rest = await self._add(await self._matching(part), found)
             if rest is not None:
                 return rest
         return None
 
-    async def _add(self, views: Sequence[TaskView], found: list[TaskView], limit: int) -> TaskId | None:
+    async def _matching(self, tasks: Sequence[TaskId]) -> list[TaskView]:
+        """Return those of some tasks that match, but for what is said about their payloads."""
+        views = [view for view in await self._read(tasks) if view is not None]
+        also = self._which.also
+        weight = sum(map(searched_characters, views)) if also is not None and also.searches_errors else 0
+        return await off_loop(weight, lambda: [view for view in views if self._match(view)])
+
+    async def _add(self, views: Sequence[TaskView], found: "_Page") -> TaskId | None:
         """Add those whose payload matches, too."""
         also = self._which.also
         if also is None or not also.needs_payload:
-            found += views[: limit - len(found)]
-            return found[-1].id if len(found) >= limit else None
+            return found.add(views)
         for place in range(0, len(views), PAYLOADS_AT_ONCE):
             part = views[place : place + PAYLOADS_AT_ONCE]
             if self._left.payloads < len(part):
                 return _above(part[0].id)
             self._left = self._left._replace(payloads=self._left.payloads - len(part))
             fitting = await self._fitting(part, also)
-            found += [view for view in part if view.id in fitting][: limit - len(found)]
-            if len(found) >= limit:
-                return found[-1].id
+            rest = found.add([view for view in part if view.id in fitting])
+            if rest is not None:
+                return rest
         return None
 
     async def _fitting(self, views: Sequence[TaskView], also: Filter) -> frozenset[str]:
@@ -166,6 +173,26 @@ class TaskSearch:
             )
 
         return await off_loop(sum(len(payload) for _, payload in rows), fitting)
+
+
+class _Page:
+    """The tasks that a search has found, up to a number and to so many characters of errors."""
+
+    def __init__(self, limit: int, *, errors: bool) -> None:
+        self.tasks: list[TaskView] = []
+        self._limit = limit
+        self._errors = errors
+        self._size = 0
+
+    def add(self, views: Sequence[TaskView]) -> TaskId | None:
+        """Add tasks until the page is full; return the last one then."""
+        for view in views:
+            kept = view if self._errors or view.error is None else replace(view, error=None)
+            self.tasks.append(kept)
+            self._size += kept.size
+            if len(self.tasks) >= self._limit or self._size >= MOST_ERRORS:
+                return view.id
+        return None
 
 
 def finder_of(which: TaskFilter, lanes: frozenset[int] | None) -> tuple[str, dict[str, Any]]:

@@ -5,10 +5,12 @@ the whole filter.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from drumline.aio.batcher import Batcher
 from drumline.aio.threads import off_loop
@@ -25,6 +27,8 @@ from drumline.ports.query import Count, Found, Holder, QueueView, TaskFilter, Wa
 from drumline.stores.driver import ABOVE_ALL, Database, Lanes, Line, Part
 from drumline.stores.parts.task_search import EFFORT, TaskSearch
 
+ERROR_COLUMN: Final = 16
+"""Where the error is in a row of the statement `get`."""
 QUEUE_BYTES: Final = 20
 """What showing a queue costs, as bytes of JSON."""
 ENDED: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED, Status.SKIPPED})
@@ -33,6 +37,11 @@ MOST_CLAIMED: Final = 40_000
 LEAST_AT_ONCE: Final = 200
 MOST_AT_ONCE: Final = 5000
 """How many candidates are read at once when the first of them were not enough."""
+ATTEMPTS_AT_ONCE: Final = 100
+"""Executions of a task that a statement reads: their errors have 13 million characters at most."""
+MOST_ERRORS: Final = 4 * 1024 * 1024
+"""Characters of errors, of the latest executions of a task, after which those of earlier ones are shortened."""
+ABOVE_ALL_EPOCHS: Final = 2**31 - 1
 
 MOST_TOGETHER: Final = 256
 """Tasks that are read together for callers that ask for one each, if those are small."""
@@ -90,23 +99,52 @@ class TaskQueries(Part):
         for tenant, tasks in tasks_of.items():
             for task, view in zip(tasks, await self._get(tasks, tenant, payload=True), strict=True):
                 found[task, tenant] = view
-                size += 0 if view is None else len(view.payload or b"") + len(view.result or b"")
+                size += 0 if view is None else view.size
         self._singles.resize(min(MOST_TOGETHER, max(1, BYTES_TOGETHER * len(reads) // (size + 1))))
         return [found[read] for read in reads]
 
-    async def _get(self, tasks: Sequence[TaskId], tenant: str | None, *, payload: bool) -> list[TaskView | None]:
+    async def _get(
+        self, tasks: Sequence[TaskId], tenant: str | None, *, payload: bool, errors: bool = True
+    ) -> list[TaskView | None]:
         rows = await self._database.fetch(
-            Line.REQUEST, "get", repeat=True, within=tenant, ids=list(tasks), with_payload=payload
+            Line.REQUEST,
+            "get",
+            repeat=True,
+            within=tenant,
+            ids=list(tasks),
+            with_payload=payload,
+            with_error=errors,
         )
         lanes = await self._lanes.lanes({row[1] for row in rows})
-        views = [_view(row, lanes[row[1]]) for row in rows]
+        views = await off_loop(
+            sum(len(row[ERROR_COLUMN] or "") for row in rows), lambda: [_view(row, lanes[row[1]]) for row in rows]
+        )
         found = {view.id: view for view in views if tenant is None or view.lane.tenant == tenant}
         return [found.get(task) for task in tasks]
 
     async def attempts(self, task: TaskId, *, tenant: str | None = None) -> list[AttemptView]:
-        """Return a task's executions, oldest first, the running one included."""
-        rows = await self._database.fetch(Line.REQUEST, "attempts", repeat=True, within=tenant, id=task, tenant=tenant)
-        return [_attempt_view(row) for row in rows]
+        """Return a task's executions, oldest first, the running one included.
+
+        If their errors are long together, those of the earlier ones are shortened.
+        """
+        found: list[AttemptView] = []
+        size, before = 0, ABOVE_ALL_EPOCHS
+        while True:
+            rows = await self._database.fetch(
+                Line.REQUEST,
+                "attempts",
+                repeat=True,
+                within=tenant,
+                id=task,
+                tenant=tenant,
+                before=before,
+                limit=ATTEMPTS_AT_ONCE,
+            )
+            weight = sum(len(row[-1] or "") for row in rows)
+            found += await off_loop(weight, partial(_attempt_views, rows, size))
+            if len(rows) < ATTEMPTS_AT_ONCE:
+                return found[::-1]
+            size, before = size + weight, rows[-1][0]
 
     async def holders(self, executions: Sequence[tuple[TaskId, int]]) -> list[Holder | None]:
         """Return who runs or ran each execution, by task and epoch; None for one that there never was."""
@@ -192,13 +230,23 @@ class TaskQueries(Part):
         return await off_loop(QUEUE_BYTES * len(rows), queues)
 
     async def list_tasks(
-        self, which: TaskFilter, *, limit: int, before: TaskId | None = None, payload: bool = False
+        self,
+        which: TaskFilter,
+        *,
+        limit: int,
+        before: TaskId | None = None,
+        payload: bool = False,
+        errors: bool = True,
     ) -> list[TaskView]:
         """Return tasks, newest first, starting below `before`."""
         if which.also is not None:
             raise ValueError("conditions are for search_tasks")
         name, values = self._finder(which, await lanes_matching(self._database, which))
         now = await self._time()
+
+        def matching(views: Iterable[TaskView | None]) -> list[TaskView]:
+            return [view for view in views if view is not None and _matches(view, which, now)]
+
         listed: list[TaskView] = []
         start, at_once = before or TaskId(ABOVE_ALL), limit
         # Ids are in the order of their time, so a stretch of time is a stretch of ids.
@@ -209,8 +257,13 @@ class TaskQueries(Part):
             rows = await self._database.fetch(Line.BROAD, name, repeat=True, before=start, limit=at_once, **values)
             candidates = list(dict.fromkeys(TaskId(str(task)) for (task,) in rows))
             within = [task for task in candidates if task >= first]
-            views = await self.get(within, tenant=which.tenant, payload=payload)
-            listed += [view for view in views if view is not None and _matches(view, which, now)]
+            if len(within) <= limit:
+                listed += matching(await self._get(within, which.tenant, payload=payload, errors=errors))
+            else:  # many more than are wanted: what may be large is read of those that match
+                views = matching(await self._get(within, which.tenant, payload=False, errors=False))
+                wanted = views[: limit - len(listed)]
+                whole = await self._get([view.id for view in wanted], which.tenant, payload=payload, errors=errors)
+                listed += [view or known for view, known in zip(whole, wanted, strict=True)]
             if len(rows) < at_once or len(within) < len(candidates):
                 break
             start, at_once = candidates[-1], min(max(at_once * 4, LEAST_AT_ONCE), MOST_AT_ONCE)
@@ -229,19 +282,26 @@ class TaskQueries(Part):
         return [found.get(task) for task in tasks]
 
     async def search_tasks(
-        self, which: TaskFilter, *, limit: int, before: TaskId | None = None, payload: bool = False
+        self,
+        which: TaskFilter,
+        *,
+        limit: int,
+        before: TaskId | None = None,
+        payload: bool = False,
+        errors: bool = True,
     ) -> Found:
         """Return tasks that match a filter with all its conditions, newest first, and from where to go on."""
         now = await self._time()
+        reads_errors = errors or (which.also is not None and which.also.searches_errors)
 
         def matches(view: TaskView) -> bool:
             return _matches(view, which, now) and (which.also is None or which.also.matches(view, now))
 
         async def read(tasks: Sequence[TaskId]) -> list[TaskView | None]:
-            return await self._get(tasks, which.tenant, payload=False)
+            return await self._get(tasks, which.tenant, payload=False, errors=reads_errors)
 
         search = TaskSearch(self._database, which, read=read, match=matches, effort=EFFORT)
-        found = await search.run(limit=limit, before=before)
+        found = await search.run(limit=limit, before=before, errors=errors)
         if not payload or not found.tasks:
             return found
         views = await self.get([view.id for view in found.tasks], tenant=which.tenant)
@@ -345,6 +405,18 @@ def _view(row: Iterable[Any], lane: Lane) -> TaskView:
 
 def _raw(data: bytes | None) -> Raw | None:
     return None if data is None else Raw(data)
+
+
+def _attempt_views(rows: Sequence[Any], size: int) -> list[AttemptView]:
+    """Return executions, the newest first, when the errors of later ones have so many characters."""
+    views = []
+    for row in rows:
+        size += len(row[-1] or "")
+        view = _attempt_view(row)
+        if size > MOST_ERRORS and view.error is not None:
+            view = replace(view, error=view.error.shortened)
+        views.append(view)
+    return views
 
 
 def _attempt_view(row: Iterable[Any]) -> AttemptView:

@@ -11,6 +11,7 @@ WHERE lane.id = any(:lanes::int4 [])
 -- name: get (postgres)
 -- get: tasks as they are now.
 --   :with_payload  whether to read payloads and results too
+--   :with_error    whether to read errors
 SELECT
     task.id,
     task.lane,
@@ -28,7 +29,7 @@ SELECT
     task.options,
     task.idempotency_key,
     CASE WHEN live.id IS NULL AND :with_payload::bool THEN a.result END AS result,
-    a.error,
+    CASE WHEN :with_error::bool THEN a.error END AS error,
     CASE WHEN :with_payload THEN task.payload END AS payload,
     coalesce(live.state = 1 AND a.outcome = 14, false) AS is_parked
 FROM drumline.task
@@ -53,12 +54,13 @@ WHERE task.id = any(:ids::uuid [])
 -- name: get (sqlite)
 -- get: tasks as they are now.
 --   :with_payload  whether to read payloads and results too
+--   :with_error    whether to read errors
 SELECT
     view.id, (SELECT task.lane FROM task WHERE task.id = view.id) AS lane, view.state, view.created_at, view.due_at,
     view.epoch, view.attempt, view.failures, view.crashes, view.cancel_requested, view.started_at, view.finished_at,
     view.session, view.options, view.idempotency_key,
     CASE WHEN :with_payload THEN CAST(view.result AS BLOB) END AS result,
-    view.error,
+    CASE WHEN :with_error THEN view.error END AS error,
     CASE WHEN :with_payload THEN CAST(view.payload AS BLOB) END AS payload,
     coalesce(
         view.state = 1
@@ -69,24 +71,31 @@ FROM task_view AS view
 WHERE view.id = any(:ids)
 
 -- name: attempts
--- attempts: a task's executions, oldest first, the running one last.
-SELECT a.epoch, a.attempt, a.outcome, a.session, a.started_at, a.finished_at, a.error
-FROM drumline.attempt AS a
-WHERE
-    a.task_id = :id::uuid
-    AND (
-        :tenant::text IS NULL
-        OR EXISTS (
-            SELECT 1 FROM drumline.task INNER JOIN drumline.lane ON task.lane = lane.id
-            WHERE task.id = :id AND lane.tenant = :tenant
+-- attempts: a task's executions below :before, the newest first, the running one included; :limit of those that ended.
+SELECT ended.epoch, ended.attempt, ended.outcome, ended.session, ended.started_at, ended.finished_at, ended.error
+FROM (
+    SELECT a.epoch, a.attempt, a.outcome, a.session, a.started_at, a.finished_at, a.error
+    FROM drumline.attempt AS a
+    WHERE
+        a.task_id = :id::uuid
+        AND a.epoch < :before::int4
+        AND (
+            :tenant::text IS NULL
+            OR EXISTS (
+                SELECT 1 FROM drumline.task INNER JOIN drumline.lane ON task.lane = lane.id
+                WHERE task.id = :id AND lane.tenant = :tenant
+            )
         )
-    )
+    ORDER BY a.epoch DESC
+    LIMIT :limit::int4
+) AS ended
 UNION ALL
 SELECT live.epoch, live.attempt, live.state, live.session, live.started_at, NULL, NULL
 FROM drumline.task_live AS live
 WHERE
     live.id = :id
     AND live.state = 2
+    AND live.epoch < :before
     AND (
         :tenant::text IS NULL
         OR EXISTS (
@@ -94,7 +103,7 @@ WHERE
             WHERE task.id = :id AND lane.tenant = :tenant
         )
     )
-ORDER BY 1
+ORDER BY 1 DESC
 
 -- name: holders (postgres)
 -- log: who ran executions, whether they have ended or not, with which nonce, and as which attempt.
