@@ -107,7 +107,7 @@ class Outbox:
         self._url = url
         # PostgreSQL has one clock for all relays.
         self._clock = clock or (SystemClock() if url.startswith(SQLITE) else None)
-        self._has_marks: bool | None = None
+        self._has_marks = self._has_warned = False
 
     @property
     def address(self) -> str:
@@ -132,6 +132,7 @@ class Outbox:
             else:
                 rows = await outbox.fetch("outbox_batch_without_marks", after=after, limit=BATCH)
                 first = {row[0] for row in rows}
+                self._warn()
         return [
             OutboxRow(seq, TaskId(str(id_)), tenant, request, None if seq in first else tried or 0)
             for seq, id_, tenant, request, tried in rows
@@ -179,12 +180,14 @@ class Outbox:
 
     async def _marks(self, outbox: OutboxStatements) -> bool:
         """Tell whether rows can be marked; once they can, they always can."""
-        if not self._has_marks:
-            has_marks = await _has_marks(outbox)
-            if self._has_marks is None and not has_marks:
-                log.warning("outbox.without_marks", outbox=self.address, repair="run drumline outbox install")
-            self._has_marks = has_marks
+        self._has_marks = self._has_marks or await _has_marks(outbox)
         return self._has_marks
+
+    def _warn(self) -> None:
+        """Log once that rows cannot be marked."""
+        if not self._has_warned:
+            log.warning("outbox.without_marks", outbox=self.address, repair="run drumline outbox install")
+        self._has_warned = True
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[OutboxStatements]:
