@@ -19,8 +19,11 @@ from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.operation import Info, Operation
 from drumline.api.protocol import LARGEST_BEAT, LARGEST_SESSION
 from drumline.api.routes import OPERATIONS
+from drumline.core import payload_check
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.outcome import LEFT_OUT, LONGEST_SHORTENED
+from drumline.core.payload_check import CompiledSchemas
+from drumline.core.task_type import LARGEST_SCHEMA
 from drumline.core.timetable import timetable
 from drumline.core.zone import zone_of
 from drumline.engine.engine import Engine
@@ -302,6 +305,47 @@ async def test_the_largest_requests_of_a_worker(client: Client) -> None:
     settling = b'{"reports":[' + b",".join(reports) + b"]}"
     assert len(settling) > 10 * MEBIBYTE
     assert (await drive(client, "POST", f"{path}/settle", settling))[0] == 200
+
+
+def hard_schemas() -> dict[str, Any]:
+    """Return schemas that take long to compile, for their bytes."""
+    word, words = {"$ref": "#/$defs/a"}, [f"w{number:04}" for number in range(1200)]
+    few = {"a": {"enum": words[:250]}}
+    return {
+        "a long enum": {"properties": {f"p{n}": word for n in range(150)}, "$defs": {"a": {"enum": words}}},
+        "an enum": {"properties": {f"p{n}": word for n in range(230)}, "$defs": few},
+        "lists": {
+            "properties": {f"p{n}": {"type": "array", "items": word, "maxItems": n} for n in range(100)}, "$defs": few,
+        },
+        "objects": {
+            "properties": {f"p{n}": {"type": "object", "properties": {"a": {"type": "null"}}} for n in range(240)},
+        },
+        "a union": {"properties": {"p": {"anyOf": [{"type": "integer", "minimum": n} for n in range(300)]}}},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", hard_schemas())
+async def test_the_most_types_with_the_largest_schemas(
+    client: Client, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schema = {"type": "object", **hard_schemas()[kind]}
+    types = [{"name": f"t{number}", "schema": {"title": f"{number}", **schema}} for number in range(100)]
+    assert LARGEST_SCHEMA // 3 < len(json.dumps(types[-1], separators=(",", ":"))) < LARGEST_SCHEMA
+    for start in range(0, len(types), 20):
+        await client.told("POST", "/api/v1/worker/sessions", {"types": types[start : start + 20], "capacity": 1})
+    tasks = [b'{"name":"t%d","payload":{"p0":null}}' % number for number in range(len(types))]
+    in_job = job({f"k{number}": each for number, each in enumerate(tasks)})
+
+    def forget_schemas() -> None:
+        monkeypatch.setattr(payload_check, "COMPILED", CompiledSchemas())
+
+    for target, body in {
+        "/api/v1/tasks": tasks[0],
+        "/api/v1/tasks/batch": batch(tasks),
+        "/api/v1/jobs": in_job,
+        "/api/v1/schedules": b'{"name":"s","cron":"* * * * *","job":%b}' % in_job,
+    }.items():
+        assert (await drive(client, "POST", target, body, forget=forget_schemas))[0] in {200, 201, 207, 409, 422}
 
 
 async def test_many_logs(client: Client) -> None:

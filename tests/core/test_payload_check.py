@@ -14,6 +14,7 @@ from drumline.core.codec import encode
 from drumline.core.errors import Invalid
 from drumline.core.names import PHONE
 from drumline.core.payload_check import (
+    COMPILE_COST,
     DEEPEST,
     LARGEST_LIMIT,
     MOST_COMPARED,
@@ -231,6 +232,50 @@ def test_a_schema_with_very_many_parts_is_looked_at_only_so_far() -> None:
     assert fault(check, {"p0": "x"}) == "payload.p0"
     assert fault(check, {f"p{last}": "x"}) == f"payload.p{last}"
     assert fault(check, {f"p{last + 1}": "x"}) is None
+
+
+def test_the_values_of_an_enum_are_parts_and_one_with_too_many_takes_anything() -> None:
+    def check_of(values: int) -> PayloadCheck:
+        words = [f"w{number}" for number in range(values)]
+        return PayloadCheck(encode({"type": "object", "properties": {"a": {"enum": words}, "b": {"type": "integer"}}}))
+
+    most = MOST_NODES - 2  # the object and the enum itself
+
+    assert fault(check_of(most), {"a": "x"}) == "payload.a"
+    assert fault(check_of(most + 1), {"a": "x"}) is None
+    assert fault(check_of(most + 1), {"b": "x"}) == "payload.b"
+    compiled = CompiledSchemas(most=30)
+    compiled.of(check_of(25).schema)
+    compiled.of(check_of(26).schema)
+    assert len(compiled) == 1
+
+
+def test_an_enum_that_many_parts_refer_to_has_its_values_once() -> None:
+    names = [f"p{number}" for number in range(100)]
+    properties: dict[str, Any] = {
+        name: {"anyOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}]} for name in names[:50]
+    }
+    properties |= {name: {"$ref": "#/$defs/a"} for name in names[50:]}
+    words = [f"w{number}" for number in range(100)]
+    check = PayloadCheck(encode({"type": "object", "properties": properties, "$defs": {"a": {"enum": words}}}))
+
+    assert fault(check, dict.fromkeys(names, "w99")) is None
+    assert {fault(check, {name: "x"}) for name in names} == {f"payload.{name}" for name in names}
+
+
+def test_a_check_weighs_as_much_as_is_not_compiled_yet() -> None:
+    schema, former = encode({"type": "integer"}), encode({"type": "string"})
+    check = PayloadCheck(schema, former)
+    new = check.weight
+
+    check.check(b"1")
+    one = check.weight
+    check.check(b'"x"')
+
+    assert (new, one, check.weight) == (
+        COMPILE_COST * (len(schema) + len(former)), COMPILE_COST * len(former), 0
+    )  # fmt: skip
+    assert PayloadCheck(former).weight == 0
 
 
 def test_compiled_schemas_are_remembered_up_to_a_number_of_parts() -> None:

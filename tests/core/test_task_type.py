@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from drumline.core.errors import Invalid
-from drumline.core.payload_check import Detail, PayloadCheck
+from drumline.core.payload_check import COMPILE_COST, Detail, PayloadCheck
 from drumline.core.retry import MOST_RETRIES, Backoff
 from drumline.core.task_type import (
     LARGEST_SCHEMA,
@@ -23,6 +23,7 @@ from drumline.core.task_type import (
     stored_schema,
     unfit_payload,
     unknown_type,
+    weight_of_rules,
 )
 
 SCHEMA = b'{"type":"object"}'
@@ -147,3 +148,14 @@ def test_a_payload_is_checked_by_the_schema_of_its_type() -> None:
     assert rules.check is not None
     with pytest.raises(Invalid):
         rules.check.check(b'{"n":"x"}')
+
+
+def test_types_weigh_as_much_as_is_compiled_before_their_payloads_are_checked() -> None:
+    stored = StoredType(schema=b'{"title":"a schema that no other test has"}')
+    weights = [rules_of(stored, mode=mode).weight for mode in PayloadMode]
+
+    heavy = rules_of(stored, mode=PayloadMode.REFUSE)
+
+    assert stored.schema is not None
+    assert weights == [COMPILE_COST * len(stored.schema)] * 2 + [0]
+    assert weight_of_rules([heavy, UNKNOWN_TYPE, rules_of(stored, mode=PayloadMode.OFF), heavy]) == 2 * weights[0]

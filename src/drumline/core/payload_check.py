@@ -2,13 +2,11 @@
 
 A schema is compiled into a msgspec type, so that a check is one pass in C and costs no more than reading the payload.
 Workers of others publish what they like: only keywords that cannot take long are looked at (no `format`, no `pattern`
-but those of built-in tasks), a schema is compiled down to `DEEPEST` levels and `MOST_NODES` parts, and whatever is
-beyond that or not understood accepts everything.
+but those of built-in tasks), a schema is compiled down to `DEEPEST` levels and `MOST_NODES` parts, of which each value
+of an `enum` is one, and whatever is beyond that or not understood accepts everything.
 """
 
-from functools import reduce
-from operator import or_
-from typing import Annotated, Any, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal, Union, cast
 
 import msgspec
 from msgspec import Meta, Struct
@@ -26,6 +24,8 @@ LARGEST_LIMIT: Final = 1 << 62
 """What a limit of a schema may be: msgspec takes no larger ones."""
 MOST_COMPILED: Final = 20_000
 """Parts of all schemas whose compiled form is remembered."""
+COMPILE_COST: Final = 8
+"""Bytes of JSON that could be read while a byte of a schema is compiled, about."""
 
 _ANY: Final = msgspec.json.Decoder()
 _LIMITS: Final = {
@@ -52,6 +52,12 @@ class PayloadCheck(Struct, frozen=True):
     schema: bytes
     former: bytes | None = None
     detail: Detail = "full"
+
+    @property
+    def weight(self) -> int:
+        """What has to be compiled before payloads can be checked, as bytes of JSON."""
+        schemas = (self.schema,) if self.former is None else (self.schema, self.former)
+        return COMPILE_COST * sum([len(schema) for schema in schemas if schema not in COMPILED])
 
     def check(self, payload: bytes) -> bool:
         """Raise `Invalid` naming the field that does not fit; tell whether every byte was read as JSON meanwhile.
@@ -111,6 +117,9 @@ class CompiledSchemas:
     def __len__(self) -> int:
         return len(self._known)
 
+    def __contains__(self, schema: bytes) -> bool:
+        return schema in self._known
+
     def _make_room(self) -> None:
         # Jobs are checked in threads: each step here is one that no other thread can come in between.
         known = list(self._known.items())
@@ -153,6 +162,8 @@ class _Compiler:
         self.left = MOST_NODES
         """How many parts it may still have."""
         self.reads_all = True
+        self._enums: dict[int, Any] = {}
+        """The type of each list of values: many parts may refer to one, and its values are parts only once."""
 
     def type_of(self, node: Any, depth: int) -> Any:
         """Return the type of what a part of the schema accepts."""
@@ -165,7 +176,7 @@ class _Compiler:
         if "anyOf" in node:
             return self._union(node["anyOf"], depth)
         if "const" in node or "enum" in node:
-            return _literal([node["const"]] if "const" in node else node["enum"])
+            return _literal([node["const"]]) if "const" in node else self._enum(node["enum"])
         kind = node.get("type")
         if isinstance(kind, list):
             return self._union([{**node, "type": each} for each in kind], depth)
@@ -178,6 +189,15 @@ class _Compiler:
             return self._array(node, depth)
         return _limited(_SIMPLE[kind], node) if isinstance(kind, str) and kind in _SIMPLE else Any
 
+    def _enum(self, values: Any) -> Any:
+        if not isinstance(values, list):
+            return Any
+        if id(values) not in self._enums:
+            type_ = _literal(values) if len(values) <= self.left else Any
+            self.left -= 0 if type_ is Any else len(values)
+            self._enums[id(values)] = type_
+        return self._enums[id(values)]
+
     def _union(self, nodes: Any, depth: int) -> Any:
         if not isinstance(nodes, list) or not nodes:
             return Any
@@ -185,7 +205,9 @@ class _Compiler:
         if Any in types:
             return Any
         try:
-            union = reduce(or_, [type(None) if each is None else each for each in types])
+            # Types are compared here, which takes as long as they are large: those that are one object only once.
+            alike = {id(each): each for each in types}
+            union: Any = Union[tuple(alike.values())]  # noqa: UP007 - one by one with | each is compared with all before
             msgspec.json.Decoder(union)
         except TypeError:  # such as two kinds of objects, which msgspec does not tell apart
             return Any
@@ -218,9 +240,9 @@ class _Compiler:
         return struct
 
 
-def _literal(values: Any) -> Any:
+def _literal(values: list[Any]) -> Any:
     """Return the type of a few values; msgspec tells apart texts, whole numbers and null."""
-    is_plain = isinstance(values, list) and values and all(type(each) in {str, int, type(None)} for each in values)
+    is_plain = values and all(type(each) in {str, int, type(None)} for each in values)
     return Literal[tuple(values)] if is_plain else Any
 
 

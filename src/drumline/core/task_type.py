@@ -5,6 +5,7 @@ A worker publishes its types when it starts: name, JSON Schema of the payload, a
 not say otherwise, also while no worker runs.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Final
 
@@ -93,6 +94,12 @@ class TypeRules(Struct, frozen=True, kw_only=True):
     is_known: bool = True
     """Whether a worker has ever published the type."""
 
+    @property
+    def weight(self) -> int:
+        """What has to be compiled before payloads can be checked, as bytes of JSON."""
+        check = self.warn if self.check is None else self.check
+        return 0 if check is None else check.weight
+
     def telling(self, detail: Detail) -> "TypeRules":
         """Return the same rules with more or less detail in what they say of payloads that do not fit."""
         check = None if self.check is None else replace(self.check, detail=detail)
@@ -100,6 +107,11 @@ class TypeRules(Struct, frozen=True, kw_only=True):
 
 
 UNKNOWN_TYPE: Final = TypeRules(is_known=False)
+
+
+def weight_of_rules(rules: Iterable[TypeRules]) -> int:
+    """Return what has to be compiled before payloads of some types can be checked, as bytes of JSON."""
+    return sum([each.weight for each in rules if each is not UNKNOWN_TYPE])
 
 
 def stored_schema(schema: object) -> bytes | None:

@@ -200,7 +200,7 @@ class DeadLetterService:
             await self._secrets.check([PayloadToCheck(bytes(payload))], tenant=view.lane.tenant)
         rules = await self._types.rules(view.lane.name, tenant=view.lane.tenant)
         if rules.check is not None:
-            rules.check.check(bytes(payload))
+            await off_loop(len(payload) + rules.weight, partial(rules.check.check, bytes(payload)))
         return payload
 
     async def _opened(self, edit: PayloadEdit) -> PayloadEdit:

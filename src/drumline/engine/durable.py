@@ -145,7 +145,7 @@ class DurableService:
         limits, rules = self._limits, await self._checks.types.rules(lane.name, tenant=lane.tenant)
         wanted = TaskRequest(name=lane.name, payload=payload, queue=lane.queue, priority=lane.priority)
         check = partial(accept, wanted, id=task, tenant=lane.tenant, limits=limits, rules=rules)
-        accepted = await off_loop(len(payload), check)
+        accepted = await off_loop(len(payload) + rules.weight, check)
         if has_secrets(accepted.payload):
             await self._checks.secrets.check([PayloadToCheck(accepted.payload)], tenant=lane.tenant)
         kept = accepted.payload

@@ -102,7 +102,7 @@ class ForkService:
         id_ = self._ids.next(slot_of(view.id))
         rules = await self._types.rules(lane.name, tenant=lane.tenant)
         check = partial(accept, request, id=id_, tenant=lane.tenant, limits=self._limits, rules=rules)
-        accepted = await off_loop(len(request.payload), check)
+        accepted = await off_loop(len(request.payload) + rules.weight, check)
         if has_secrets(accepted.payload):
             await self._secrets.check([PayloadToCheck(accepted.payload)], tenant=lane.tenant)
         options = replace(

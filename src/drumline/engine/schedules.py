@@ -41,7 +41,7 @@ from drumline.core.schedule import (
 from drumline.core.secret_references import has_secrets
 from drumline.core.slots import slot_of_key
 from drumline.core.task import TaskRequest, queue_of
-from drumline.core.task_type import UNKNOWN_TYPE
+from drumline.core.task_type import UNKNOWN_TYPE, weight_of_rules
 from drumline.core.timetable import FireTime, Rule, upcoming
 from drumline.engine.checks import RequestChecks
 from drumline.engine.paging import bounded_page
@@ -164,7 +164,7 @@ class ScheduleService:
         """
         rules = await self._types.rules_of(_names_in(target), tenant=tenant)
         check = partial(check_target, target, tenant=tenant, limits=self._limits, rules=rules)
-        await off_loop(weight_of(target.task, target.job), check)
+        await off_loop(weight_of(target.task, target.job) + weight_of_rules(rules.values()), check)
 
     async def allow(self, target: ScheduleTarget, allow: AllowTask, *, tenant: str) -> None:
         """Ask whether a caller may submit what a schedule is to make, into the queues that it will be in as of now."""

@@ -28,7 +28,7 @@ from drumline.core.task import (
     placing_key,
     queue_of,
 )
-from drumline.core.task_type import UNKNOWN_TYPE, TypeRules
+from drumline.core.task_type import UNKNOWN_TYPE, TypeRules, weight_of_rules
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
 from drumline.engine.blobs import BlobTaskStoring, TaskBatches
 from drumline.engine.checks import RequestChecks
@@ -155,7 +155,7 @@ class Submissions:
             retry=self._retry,
             rules=rules,
         )
-        task = check() if len(request.payload) < LARGE else await in_thread(check)
+        task = check() if len(request.payload) + rules.weight < LARGE else await in_thread(check)
         if has_secrets(task.payload):
             await self._secrets.check([PayloadToCheck(task.payload)], tenant=tenant)
         if self._quotas.has_none(tenant):
@@ -206,6 +206,7 @@ class Submissions:
         ids: Sequence[TaskId] | None,
     ) -> list[Submitted | DrumlineError]:
         weight = sum(len(request.payload) for request in requests if isinstance(request, TaskRequest))
+        weight += weight_of_rules(rules.values())
         is_light = weight <= max(LARGE, LIGHT * len(requests))
         if ids is None and is_light and self._quotas.has_none(tenant) and not _may_have_secrets(requests):
             return await self._submit_plain(requests, rules, tenant)
@@ -252,7 +253,8 @@ class Submissions:
             ]
             return [as_child(task, parent, heritage) if isinstance(task, NewTask) else task for task in found]
 
-        checked = await off_loop(sum(ROW + len(request.payload) for request in requests), check)
+        weight = sum(ROW + len(request.payload) for request in requests) + weight_of_rules(rules.values())
+        checked = await off_loop(weight, check)
         if any(isinstance(task, NewTask) and has_secrets(task.payload) for task in checked):
             checked = await self._with_secrets(checked, tenant)
         if not self._quotas.has_none(tenant):

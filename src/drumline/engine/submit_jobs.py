@@ -16,7 +16,7 @@ from drumline.core.retry import DEFAULT_RETRY
 from drumline.core.secret_references import has_secrets
 from drumline.core.slots import slot_of, slot_of_key
 from drumline.core.task import DEFAULT_QUEUE, DEFAULT_TENANT, Lane
-from drumline.core.task_type import UNKNOWN_TYPE, TypeRules
+from drumline.core.task_type import UNKNOWN_TYPE, TypeRules, weight_of_rules
 from drumline.core.tuning import Tuning
 from drumline.engine.blobs import BlobJobStoring
 from drumline.engine.checks import RequestChecks
@@ -116,7 +116,7 @@ class JobSubmissions:
             return replace(new, slot_version=version) if version else new
 
         weight = sum(len(task.payload) + TASK_BYTES for task in request.tasks.values())
-        return await off_loop(weight, check)
+        return await off_loop(weight + weight_of_rules(rules.values()), check)
 
     async def _flush(self, jobs: list[NewJob]) -> list[JobAnswer]:
         refused = await self._lanes.refused(each.task.lane for job in jobs for each in job.tasks)

@@ -10,6 +10,7 @@ from typing import Final
 from msgspec import Raw
 
 from drumline.aio.caching import CachedLookup
+from drumline.aio.threads import off_loop
 from drumline.core.clock import Clock
 from drumline.core.errors import Invalid
 from drumline.core.names import check_name
@@ -23,6 +24,7 @@ from drumline.core.task_type import (
     rules_of,
     unfit_payload,
     unknown_type,
+    weight_of_rules,
 )
 from drumline.core.tuning import Tuning
 from drumline.ports.task_types import TaskTypes, TypeKey
@@ -91,12 +93,22 @@ class TypeRegistry:
         found = await self.rules_of({name for name, _ in requests}, tenant=tenant)
         detail: Detail = "full" if len(requests) == 1 else "brief" if len(requests) <= MOST_EXPLAINED else "none"
         rules = {name: each.telling(detail) if each.warn is not None else each for name, each in found.items()}
-        return [_warnings(name, payload, rules.get(name, UNKNOWN_TYPE)) for name, payload in requests]
+
+        def warnings() -> list[tuple[SubmissionWarning, ...]]:
+            return [_warnings(name, payload, rules.get(name, UNKNOWN_TYPE)) for name, payload in requests]
+
+        if all(each.warn is None for each in rules.values()):
+            return warnings()
+        weight = sum(len(payload) for _, payload in requests) + weight_of_rules(rules.values())
+        return await off_loop(weight, warnings)
 
     async def warnings_of_one(self, name: str, payload: Raw, *, tenant: str) -> tuple[SubmissionWarning, ...]:
         """Return what is doubtful about one submission that was accepted."""
         rules = await self.rules(name, tenant=tenant)
-        return _warnings(name, payload, rules if rules.warn is None else rules.telling("full"))
+        if rules.warn is None:
+            return _warnings(name, payload, rules)
+        telling = rules.telling("full")
+        return await off_loop(len(payload) + rules.weight, lambda: _warnings(name, payload, telling))
 
     async def close(self) -> None:
         """Ask nothing more."""
