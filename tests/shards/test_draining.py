@@ -24,11 +24,13 @@ from drumline.core.task import SubmitAnswer, Submitted, accept
 from drumline.ports.control import Change
 from drumline.ports.dead_letters import DeadLetterFilter
 from drumline.ports.drain import Activated, Copy, Held, TakeOut, job_key, schedule_name
+from drumline.ports.jobs import SubmittedJob
 from drumline.ports.outputs import Artifact, LogChunk
 from drumline.ports.store import Changed, Store
 from drumline.scheduler.waits import WaitExchange
 from drumline.shards.drain import Drain
 from drumline.shards.forwarding import Forwarding
+from drumline.shards.job_router import JobRouter
 from drumline.shards.service import ShardService
 from drumline.shards.shard_set import Shard
 from drumline.shards.store import ShardedStore
@@ -546,6 +548,29 @@ async def test_a_key_is_free_when_its_task_was_deleted_in_a_shard_that_is_remove
     assert isinstance(answer, Submitted)
     assert answer.created
     assert await shard(world, "pg2").store.slots.find_keys([("default", "k")]) == [None]
+
+
+async def test_what_was_deleted_in_a_shard_that_is_removed_is_not_found_and_hides_nothing_else(world: World) -> None:
+    await move_slots(world, "pg2")
+    deleted, kept = [await submitted(world) for _ in range(2)]
+    jobs = JobRouter(world.shards, world.ids)
+    job = await jobs.join(job_of({"a": ()}, idempotency_key="one"))
+    assert isinstance(job, SubmittedJob)
+    await move_slots(world, "pg3")
+    await world.service.mover.move({slot_of(kept): DIRECTORY})
+    assert await drain(world, "pg2") == 3
+    taker = shard(world, "pg3").store
+    await taker.control.cancel([deleted, *job.tasks.values()])
+    assert await taker.prune(ended_before=Instant(1 << 45), limit=10) == 2
+    await move_slots(world, DIRECTORY)
+    await ShardService(world.shards, BOX, world.service._reach).remove("pg3")
+
+    views = await ShardedStore(world.shards).queries.get([deleted, kept])
+    again = await jobs.join(job_of({"a": ()}, idempotency_key="one"))
+
+    assert [view and view.id for view in views] == [None, kept]
+    assert isinstance(again, SubmittedJob)
+    assert again.created
 
 
 async def test_an_empty_shard_is_removed_and_everything_it_held_is_found(world: World) -> None:

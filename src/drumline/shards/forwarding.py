@@ -59,23 +59,34 @@ class Forwarding(Generic[P_co]):
             name, here = asked.popitem()
             new = [id_ for id_ in here if (name, id_) not in seen]
             seen |= {(name, id_) for id_ in new}
-            for forward in await self._forwards(name, new):
-                found[forward.id] = self._places.named(forward.shard)
+            for forward, place in await self._forwards(name, new):
+                found[forward.id] = place
                 asked[forward.shard].append(forward.id)
         return found
 
-    async def _forwards(self, name: str, ids: list[str]) -> list[Forward]:
-        """Return where a shard forwards to; the copies that are meant are active then."""
-        if not ids:
+    async def _forwards(self, name: str, ids: list[str]) -> list[tuple[Forward, P_co]]:
+        """Return where a shard forwards to; the copies that are meant are active then.
+
+        Rows lead past a shard before it is removed, except those of what was deleted there: these are left out.
+        """
+        place = self._known(name) if ids else None
+        if place is None:
             return []
+        found: list[tuple[Forward, P_co]] = []
+        by_taker: defaultdict[str, list[Forward]] = defaultdict(list)
+        for forward in await place.store.drainage.forwards(ids):
+            by_taker[forward.shard].append(forward)
+        for taker_name, forwards in by_taker.items():
+            taker = self._known(taker_name)
+            if taker is not None:
+                copies = {(forward.root, forward.version - 1) for forward in forwards}
+                await taker.store.drainage.activate(sorted(copies))
+                found += [(forward, taker) for forward in forwards]
+        return found
+
+    def _known(self, name: str) -> P_co | None:
+        """Return a shard; None if it was removed."""
         try:
-            place = self._places.named(name)
+            return self._places.named(name)
         except NotFound:
-            return []
-        forwards = await place.store.drainage.forwards(ids)
-        by_taker: defaultdict[str, set[tuple[str, int]]] = defaultdict(set)
-        for forward in forwards:
-            by_taker[forward.shard].add((forward.root, forward.version - 1))
-        for taker, copies in by_taker.items():
-            await self._places.named(taker).store.drainage.activate(sorted(copies))
-        return forwards
+            return None
