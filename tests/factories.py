@@ -17,6 +17,7 @@ from drumline.core.session import Beat, SessionSpec, TaskType
 from drumline.core.slots import SLOTS, slot_of_key
 from drumline.core.state import Act, State
 from drumline.core.task import ClaimedTask, NewTask, Submitted, TaskRequest, accept, placing_key
+from drumline.engine.log_reading import LogReader
 from drumline.ports.store import Claim, ClaimRequest, Settled, Settlement, Store
 
 _random = Random(20)
@@ -111,6 +112,11 @@ async def settle(store: Store, lease: Lease, act: Act, **details: Any) -> Settle
     if isinstance(answer, Exception):
         raise answer
     return answer
+
+
+async def log_of(store: Store, task: TaskId, *, tenant: str | None = None) -> str:
+    """Return what a task has logged: little enough for one read."""
+    return await LogReader(store.outputs, task, tenant=tenant).read()
 
 
 async def state_of(store: Store, task: TaskId) -> State:

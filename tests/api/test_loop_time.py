@@ -29,6 +29,7 @@ from drumline.core.zone import zone_of
 from drumline.engine.engine import Engine
 from drumline.engine.paging import MOST_BYTES
 from drumline.lifecycle.processes import COLLECT_AFTER
+from drumline.ports.store import LogChunk
 from drumline.stores.no_queue import NoQueue
 from drumline.stores.sqlite import SqliteStore
 from tests.harness.loop_time import measured_loop
@@ -430,6 +431,25 @@ async def test_attempts_with_long_errors_are_shown_in_bounded_replies(client: Cl
         assert len(attempts) == 60
         assert attempts[-1]["error"] == error
         assert attempts[0]["error"] == {**error, "message": "a" * LONGEST_SHORTENED, "traceback": LEFT_OUT}
+
+
+async def test_the_log_of_a_task_with_many_attempts(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("drumline.engine.query.LARGEST_LOG", 8 * MEBIBYTE)
+    path, leases = await lease_tasks(client, 1)
+    (lease,) = leases
+    for seq in range(24):
+        piece = LogChunk(task=lease["task"], epoch=lease["epoch"], seq=seq, text="é" * MEBIBYTE)
+        await client.engine.store.outputs.append_log([piece])
+    where = f"/api/v1/tasks/{lease['task']}/log"
+
+    for query in ("", "?attempt=1"):
+        status, heard = await drive(client, "GET", f"{where}{query}")
+        assert status == 200
+        assert 8 * MEBIBYTE <= len(heard) // len("é".encode()) < 11 * MEBIBYTE
+    report = {"outcome": "succeeded", "lease": lease, "result": 1}
+    await client.told("POST", f"{path}/settle", {"reports": [report]})
+    followed = (await drive(client, "GET", f"{where}?follow=true"))[1]
+    assert followed.decode() == "é" * (24 * MEBIBYTE)
 
 
 async def test_many_queues(client: Client) -> None:

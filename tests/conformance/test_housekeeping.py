@@ -5,7 +5,7 @@ from drumline.core.state import Act
 from drumline.core.task import Submitted
 from drumline.ports.store import Artifact, LogChunk, Store
 from tests.conformance.conftest import MakeStore
-from tests.factories import accepted, claim_one, open_session, settle, submit
+from tests.factories import accepted, claim_one, log_of, open_session, settle, submit
 
 
 async def complete(store: Store, **fields: object) -> str:
@@ -27,7 +27,7 @@ async def test_ended_tasks_leave_with_all_that_belongs_to_them(store: Store, clo
     assert pruned == 1
     assert await store.queries.get([task]) == [None]
     assert await store.queries.attempts(task) == []
-    assert (await store.outputs.read_log(task)).text == ""
+    assert await log_of(store, task) == ""
     assert await store.outputs.artifacts(task) == []
     (again,) = await store.submit([accepted(idempotency_key="k")])
     assert isinstance(again, Submitted)

@@ -8,9 +8,11 @@ from drumline.core.ids import SessionId, TaskId, id_above
 from drumline.core.outcome import LEFT_OUT, LONGEST_SHORTENED, ErrorInfo
 from drumline.core.state import Act, Status
 from drumline.core.task import accept
-from drumline.ports.store import Artifact, LogChunk, LogPage, Store, TaskFilter
+from drumline.engine import log_reading
+from drumline.engine.log_reading import LogReader, Portion
+from drumline.ports.store import Artifact, LogChunk, Store, TaskFilter
 from drumline.stores.parts import tasks
-from tests.factories import claim_one, new_id, open_session, request, settle, submit
+from tests.factories import claim_one, log_of, new_id, open_session, request, settle, submit
 
 
 async def listed(store: Store, limit: int = 100, before: TaskId | None = None, **which: object) -> list[TaskId]:
@@ -231,19 +233,44 @@ async def test_a_log_is_read_while_it_grows(store: Store) -> None:
     task = await submit(store)
     await store.outputs.append_log([LogChunk(task=task, epoch=1, seq=0, text="one\n")])
 
-    first = await store.outputs.read_log(task)
+    reader = LogReader(store.outputs, task)
+    first = await reader.read()
     await store.outputs.append_log(
         [
             LogChunk(task=task, epoch=1, seq=1, text="two\n"),
             LogChunk(task=task, epoch=2, seq=0, text="three\n"),
         ]
     )
-    rest = await store.outputs.read_log(task, after=first.after)
+    rest = await reader.read()
 
-    assert first == LogPage("one\n", (1, 0))
-    assert rest == LogPage("two\nthree\n", (2, 0))
-    assert await store.outputs.read_log(task, after=rest.after) == LogPage("", (2, 0))
-    assert (await store.outputs.read_log(task, epoch=2)).text == "three\n"
+    assert (first, rest) == ("one\n", "two\nthree\n")
+    assert await reader.read() == ""
+    assert await LogReader(store.outputs, task, epochs=[2]).read() == "three\n"
+
+
+async def test_a_log_is_read_in_portions_of_bounded_size(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    small, large = Portion(3, 4), Portion(2, 20)
+    monkeypatch.setattr(log_reading, "SMALL", small)
+    monkeypatch.setattr(log_reading, "LARGE", large)
+    texts = ["a", "b" * 4, "", "", "", "", "c" * 50, "d" * 5, "e", "f", "g", "h" * 40]
+    task = await submit(store)
+    await store.outputs.append_log(
+        [LogChunk(task=task, epoch=1 + n // 4, seq=n % 4, text=text) for n, text in enumerate(texts)]
+    )
+
+    async def portions(epochs: list[int] | None) -> list[str]:
+        reader, found = LogReader(store.outputs, task, epochs=epochs), []
+        while text := await reader.read():
+            found.append(text)
+        return found
+
+    whole = await portions(None)
+
+    assert "".join(whole) == "".join(texts)
+    assert max(map(len, whole)) <= large.pieces * large.longest
+    assert "".join(await portions([1])) == "".join(texts[:4])
+    assert "".join(await portions([1, 3])) == "".join(texts[:4] + texts[8:])
+    assert await portions([9]) == []
 
 
 async def test_a_piece_of_log_sent_twice_is_kept_once(store: Store) -> None:
@@ -253,8 +280,8 @@ async def test_a_piece_of_log_sent_twice_is_kept_once(store: Store) -> None:
     await store.outputs.append_log([piece])
     await store.outputs.append_log([piece])
 
-    assert (await store.outputs.read_log(task)).text.startswith("once 🥁")
-    assert (await store.outputs.read_log(task)).text.count("once") == 1
+    assert (await log_of(store, task)).startswith("once 🥁")
+    assert (await log_of(store, task)).count("once") == 1
 
 
 async def test_an_artifact_is_kept_and_replaced_by_name(store: Store, clock: ManualClock) -> None:
@@ -343,7 +370,7 @@ async def test_what_a_task_left_behind_is_its_tenants_own(store: Store) -> None:
     async def seen(tenant: str | None) -> list[object]:
         return [
             len(await store.queries.attempts(task, tenant=tenant)),
-            (await store.outputs.read_log(task, tenant=tenant)).text,
+            await log_of(store, task, tenant=tenant),
             len(await store.outputs.artifacts(task, tenant=tenant)),
             await store.outputs.artifact(task, "a.pdf", tenant=tenant) is not None,
             await store.outputs.progress([task], tenant=tenant),

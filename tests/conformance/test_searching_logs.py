@@ -11,9 +11,10 @@ from drumline.core.limits import DEFAULT_LIMITS
 from drumline.core.log_lines import LOG_START, LogLevel, LogPiece, LogPlace, LogSought
 from drumline.core.state import Act
 from drumline.engine import log_search
-from drumline.engine.log_search import LogEffort, LogLines, LogSearches, Portion
+from drumline.engine.log_reading import Portion
+from drumline.engine.log_search import LogEffort, LogLines, LogSearches
 from drumline.ports.store import LogChunk, Store, TaskFilter
-from tests.factories import claim_one, open_session, settle, submit
+from tests.factories import claim_one, log_of, open_session, settle, submit
 
 UNKNOWN = TaskId("01900000-0000-7000-8000-00000000dead")
 
@@ -98,14 +99,14 @@ async def test_lines_have_the_numbers_of_the_whole_log_and_the_attempt_that_wrot
     await log(store, task, "three needle\n", epoch=again.epoch)
 
     found = await search(store, "needle")
-    page = await store.outputs.read_log(task)
+    text = await log_of(store, task)
 
     attempts = {view.epoch: view.attempt for view in await store.queries.attempts(task)}
     assert [(each.match.line, each.attempt) for each in found.items] == [
         (2, attempts[lease.epoch]),
         (3, attempts[again.epoch]),
     ]
-    assert page.text.split("\n")[1:3] == [each.match.text for each in found.items]
+    assert text.split("\n")[1:3] == [each.match.text for each in found.items]
 
 
 async def test_levels_narrow_and_lines_without_one_have_that_of_the_line_before(store: Store) -> None:

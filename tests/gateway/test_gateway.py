@@ -203,7 +203,7 @@ async def test_log_and_artifacts_are_kept(engine: Engine, gateway: Gateway) -> N
     await gateway.append_log([LogChunk(task=lease.task, epoch=lease.epoch, seq=0, text="hällo\n")])
     await gateway.put_artifact(Artifact(task=lease.task, name="a b.pdf", content_type="application/pdf", data=data))
 
-    assert (await engine.queries.read_log(submitted.id)).text == "hällo\n"
+    assert await engine.queries.read_log(submitted.id) == "hällo\n"
     kept = await engine.queries.artifact(submitted.id, "a b.pdf")
     assert (kept.data, kept.content_type) == (data, "application/pdf")
 

@@ -96,7 +96,7 @@ HOT: dict[str, dict[str, Any]] = {
     "get_dead_letters": {"ids": IDS},
     "reasons": {"ids": IDS, "attempts": [1, 1]},
     "own_tasks": {"ids": IDS},
-    "read_log": {"id": IDS[0], "epoch": 0, "seq": -1, "only": None, "tenant": "default"},
+    "log_from": {"id": IDS[0], "epoch": 0, "seq": 0, "offset": 0, "pieces": 100, "longest": 9, "tenant": "default"},
     "artifact": {"id": IDS[0], "name": "a", "tenant": "default"},
     "keep_payload": {"id": IDS[0], "epoch": 1, "now": None},
     "edit_payload": {"id": IDS[0], "payload": ""},
@@ -261,7 +261,7 @@ async def test_plans_made_on_empty_tables_are_right_for_large_ones(
 
 
 WITHIN = (
-    "get", "own_tasks", "attempts", "read_log", "artifact", "jobs", "nodes", "job_attempts", "running_in_jobs", "deps",
+    "get", "own_tasks", "attempts", "log_from", "artifact", "jobs", "nodes", "job_attempts", "running_in_jobs", "deps",
     "get_dead_letters",
 )  # fmt: skip
 """What is asked all the time from within a tenant's wall."""

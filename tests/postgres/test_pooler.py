@@ -10,7 +10,7 @@ from drumline.core.state import Act, State
 from drumline.core.task import accept
 from drumline.ports.store import Change, Changed, LogChunk, Settled, Settlement
 from drumline.stores.postgres import NotifyQueue, PostgresStore
-from tests.factories import beat, claim, new_id, open_session, request, settle, submit
+from tests.factories import beat, claim, log_of, new_id, open_session, request, settle, submit
 from tests.harness.pgbouncer import PgBouncer
 
 
@@ -72,7 +72,7 @@ async def test_a_task_lives_its_whole_life_behind_a_pooler(pooled: PostgresStore
     assert view is not None
     assert view.state is State.QUEUED
     assert [attempt.outcome.word for attempt in await pooled.queries.attempts(task)] == ["retried", "cancelled"]
-    assert (await pooled.outputs.read_log(task)).text == "hello"
+    assert await log_of(pooled, task) == "hello"
 
 
 async def test_many_at_once_share_the_pooler_s_few_connections(pooled: PostgresStore) -> None:

@@ -100,7 +100,7 @@ async def test_what_a_tenant_is_shown_is_looked_up_within_its_wall(tenancy: Tena
     within = {statement for statement, is_within in rows if is_within}
     assert outside <= OUTSIDE, "let them ask within the tenant, or say in OUTSIDE why not"
     assert within >= {
-        "get", "attempts", "read_log", "artifacts", "artifact", "jobs", "nodes", "schedules", "list_schedules",
+        "get", "attempts", "log_from", "artifacts", "artifact", "jobs", "nodes", "schedules", "list_schedules",
         "list_jobs", "get_dead_letters", "dead_letter_groups", "get_bulk", "list_bulks", "subscriptions", "deliveries",
         "get_key", "list_keys", "list_secrets", "limits", "list_audit", "queue_lanes", "sessions", "find_lanes",
         "find_causes",

@@ -38,7 +38,7 @@ from drumline.stores.postgres import PostgresStore
 from drumline.stores.postgres.statements import SQL
 from tests.child_factories import family
 from tests.durable_factories import park, record, signal, sleep, step
-from tests.factories import claim, claim_one, new_id, open_session, request, settle, state_of, submit
+from tests.factories import claim, claim_one, log_of, new_id, open_session, request, settle, state_of, submit
 from tests.job_factories import claim_keys, finish, job_of, job_view, run_all, states_in, submit_job
 from tests.postgres.polling import until
 from tests.schedule_factories import add, fire, get, runs_of
@@ -161,7 +161,7 @@ async def test_an_ended_task_moves_with_attempts_logs_files_and_dead_letter(worl
     assert not isinstance(changed, Exception)
     assert await state_of(taker, task) is State.QUEUED
     assert await taker.dead_letters.dead_letters(LETTERS, limit=5) == []
-    assert (await taker.outputs.read_log(task)).text == "line\n"
+    assert await log_of(taker, task) == "line\n"
     assert await taker.outputs.artifact(task, "file") == file
     assert await store.outputs.artifacts(task) == []
     assert len(await taker.dead_letters.dead_letter_groups(LETTERS, limit=5)) == 0
@@ -236,7 +236,7 @@ async def test_what_an_attempt_leaves_and_when_a_task_expires_follow_it(world: W
     await whole.outputs.put_artifact(Artifact(task=first, name="file", content_type="text/plain", data=b"data"))
 
     assert [each and each.done for each in await whole.outputs.progress([first, second])] == [1.0, None]
-    assert (await taker.outputs.read_log(first)).text == "line\n"
+    assert await log_of(taker, first) == "line\n"
     assert [each.name for each in await taker.outputs.artifacts(first)] == ["file"]
     assert await store.outputs.artifacts(first) == []
     assert set(await whole.expiry.expired([first, second])) == {first, second}  # each was claimed too late

@@ -451,7 +451,7 @@ async def test_logs_files_and_progress_are_kept_with_their_task(world: World, ga
     await gateway.put_artifact(Artifact(task=id_, name="f", content_type="text/plain", data=b"x", lease=lease))
     await gateway.report_progress([ProgressNote(lease, Progress(1))])
 
-    assert (await engine.queries.read_log(id_)).text == "a"
+    assert await engine.queries.read_log(id_) == "a"
     assert (await engine.queries.artifact(id_, "f")).data == b"x"
     assert await engine.store.outputs.progress([id_]) == [Progress(1)]
     assert await gateway.reveal(lease) is None

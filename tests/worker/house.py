@@ -221,7 +221,7 @@ class House:
         await until(lambda: self._is(task, State.RUNNING))
 
     async def log(self, task: TaskId) -> str:
-        return (await self.engine.queries.read_log(task)).text
+        return await self.engine.queries.read_log(task)
 
     async def run(self, name: str, payload: Any = None, **fields: Any) -> TaskView:
         """Submit a task and wait for its end."""

@@ -50,7 +50,7 @@ def create_app(
         limits=engine.limits,
         stop=stop or StopEvent(),
         authentication=authentication,
-        log_quota=LogQuota(engine.limits.log_total),
+        log_quota=LogQuota(engine.limits.log_total, of_task=engine.limits.task_log),
         request_bytes=RequestBytes(
             info.http.request_bytes, metrics=engine.metrics, refusals=Refusals(engine.metrics, engine.clock)
         ),

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from msgspec import Meta, Struct
 
+from drumline.aio.threads import off_loop
 from drumline.api.operation import TEXT, ApiCall, NoQuery, Operation, Reply, Stream, Tag
 from drumline.api.shapes import ArtifactList, artifact_body
 from drumline.api.stopping import each_unless_stopped
@@ -44,14 +45,17 @@ async def read_log(call: ApiCall[None, LogQuery]) -> Reply | Stream:
         return Stream(_followed(call, task))
     if call.query.attempt is not None:
         return Reply(await _log_of_attempt(call, task, call.query.attempt), media=TEXT)
-    page = await call.engine.queries.read_log(task, tenant=call.tenant)
-    return Reply(page.text.encode(errors="replace"), media=TEXT)
+    return Reply(await _encoded(await call.engine.queries.read_log(task, tenant=call.tenant)), media=TEXT)
 
 
 async def _followed(call: ApiCall[None, LogQuery], task: TaskId) -> AsyncIterator[bytes]:
     pieces = call.engine.queries.follow_log(task, tenant=call.tenant)
     async for text in each_unless_stopped(pieces, stop=call.context.stop, receive=call.receive):
-        yield text.encode(errors="replace")
+        yield await _encoded(text)
+
+
+async def _encoded(text: str) -> bytes:
+    return await off_loop(len(text), lambda: text.encode(errors="replace"))
 
 
 async def _log_of_attempt(call: ApiCall[None, LogQuery], task: TaskId, attempt: int) -> bytes:
@@ -60,8 +64,7 @@ async def _log_of_attempt(call: ApiCall[None, LogQuery], task: TaskId, attempt: 
     epochs = [view.epoch for view in views if view.attempt == attempt]
     if not epochs:
         raise NotFound(f"task {task} has no attempt {attempt}", field="attempt")
-    pages = [await call.engine.queries.read_log(task, epoch=epoch, tenant=call.tenant) for epoch in epochs]
-    return "".join(page.text for page in pages).encode(errors="replace")
+    return await _encoded(await call.engine.queries.read_log(task, epochs=epochs, tenant=call.tenant))
 
 
 async def list_artifacts(call: ApiCall[None, NoQuery]) -> Reply:

@@ -38,6 +38,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     """One file that a task made."""
     log_total: int = 2 * 1024 * 1024
     """The log of one attempt that a server takes from a remote worker, whatever that sends."""
+    task_log: int = 64 * 1024 * 1024
+    """The logs of all attempts of one task that a server takes from remote workers, also of those that do not count."""
     artifacts: int = 100
     """Files of one task."""
     task_artifacts: int = 256 * 1024 * 1024

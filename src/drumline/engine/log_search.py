@@ -19,6 +19,7 @@ from drumline.core.ids import TaskId, made_at, parse_task_id
 from drumline.core.limits import Limits
 from drumline.core.log_lines import LOG_START, LogLevel, LogMatch, LogPiece, LogPlace, LogScanner, LogSought
 from drumline.core.task import TaskView
+from drumline.engine.log_reading import LARGE, SMALL, Portion
 from drumline.ports.store import Store, TaskFilter
 
 PIECE_WEIGHT: Final = 1000
@@ -31,20 +32,9 @@ _CURSOR: Final = re.compile(
 )
 
 
-class Portion(NamedTuple):
-    """How much of a log one statement reads at most."""
-
-    pieces: int
-    longest: int
-    """Characters of each piece."""
-
-
 TASKS_AT_ONCE: Final = 50
 FIRST: Final = Portion(20, 4 * 1024)
 """Of each of so many tasks at first: 4 Mi characters together at most, and mostly whole logs."""
-SMALL: Final = Portion(100, 16 * 1024)
-LARGE: Final = Portion(2, 1024 * 1024)
-"""Of the rest of one log: many pieces, or, after a piece that was longer, few long ones."""
 
 
 class LogEffort(NamedTuple):

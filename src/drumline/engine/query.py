@@ -7,6 +7,7 @@ from typing import Final
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from drumline.aio.threads import off_loop
 from drumline.core.attempt import AttemptView, Progress
 from drumline.core.clock import Clock
 from drumline.core.errors import Invalid, NotFound
@@ -16,15 +17,17 @@ from drumline.core.state import TERMINAL, State, Status
 from drumline.core.task import TaskView
 from drumline.engine.blobs import Blobs
 from drumline.engine.endings import Endings
+from drumline.engine.log_reading import LogReader
 from drumline.engine.paging import FEWEST, MOST, bounded_page
 from drumline.engine.read_model_notes import ReadModelNotes
-from drumline.ports.store import Artifact, ArtifactView, LogPage, Querying, Store, TaskFilter
+from drumline.ports.store import Artifact, ArtifactView, Querying, Store, TaskFilter
 
 LOOK_EVERY = 0.5
 """Seconds between looks at something that another process may change."""
-BEFORE_ALL: Final = (0, -1)
 LARGEST_LOG: Final = 64 * 1024 * 1024
-"""Characters of a log that are read in one go."""
+"""Characters of a log that one request reads, of all attempts together."""
+LOG_GOES_ON: Final = "\n[the log goes on: read it attempt by attempt]\n"
+ATTEMPT_GOES_ON: Final = "\n[the log of this attempt goes on: follow the log of the task]\n"
 
 
 class TaskPage(Struct, frozen=True):
@@ -195,31 +198,31 @@ class Queries:
         await self.get(task, tenant=tenant)
         return [view for view in await self._store.queries.attempts(task, tenant=tenant) if view.started_at is not None]
 
-    async def read_log(self, task: TaskId, *, epoch: int | None = None, tenant: str | None = None) -> LogPage:
-        """Return what a task has logged so far: all of it, unless its attempts are very many and talkative."""
+    async def read_log(self, task: TaskId, *, epochs: Collection[int] | None = None, tenant: str | None = None) -> str:
+        """Return what a task, or some of its executions, have logged so far: up to `LARGEST_LOG`, and it says so."""
         await self.get(task, tenant=tenant)
+        reader = LogReader(self._store.outputs, task, epochs=epochs, tenant=tenant)
         texts: list[str] = []
-        size, after = 0, BEFORE_ALL
+        size = 0
         while size < LARGEST_LOG:
-            page = await self._store.outputs.read_log(task, after=after, epoch=epoch, tenant=tenant)
-            if not page.text:
+            text = await reader.read()
+            if not text:
                 break
-            texts.append(page.text)
-            size, after = size + len(page.text), page.after
+            texts.append(text)
+            size += len(text)
         else:
-            texts.append("\n[the log goes on: read it attempt by attempt]\n")
-        return LogPage("".join(texts), after)
+            texts.append(LOG_GOES_ON if epochs is None else ATTEMPT_GOES_ON)
+        return await off_loop(size, lambda: "".join(texts))
 
     async def follow_log(self, task: TaskId, *, tenant: str | None = None) -> AsyncIterator[str]:
         """Yield what a task logs, as it comes, until the task has ended."""
-        after = BEFORE_ALL
+        reader = LogReader(self._store.outputs, task, tenant=tenant)
         while True:
             # Look at the state first: what was logged before the end is then surely read after it.
             view = await self.get(task, tenant=tenant)
-            page = await self._store.outputs.read_log(task, after=after, tenant=tenant)
-            after = page.after
-            if page.text:
-                yield page.text
+            text = await reader.read()
+            if text:
+                yield text
             elif view.state in TERMINAL:
                 return
             else:

@@ -23,13 +23,6 @@ class LogChunk(Struct, frozen=True, kw_only=True):
     """The nonce of the lease, while it is on its way: it shows that the sender runs the attempt."""
 
 
-class LogPage(Struct, frozen=True):
-    """A stretch of a task's log, and the cursor after it: (epoch, seq) of the last chunk."""
-
-    text: str
-    after: tuple[int, int]
-
-
 class Artifact(Struct, frozen=True, kw_only=True):
     """A file that a task made."""
 
@@ -55,12 +48,6 @@ class Outputs(Protocol):
 
     async def append_log(self, chunks: Sequence[LogChunk]) -> None:
         """Keep pieces of logs; a piece that is there already is kept once."""
-        ...
-
-    async def read_log(
-        self, task: TaskId, *, after: tuple[int, int] = (0, -1), epoch: int | None = None, tenant: str | None = None
-    ) -> LogPage:
-        """Return what was logged after a cursor, of one attempt or of all."""
         ...
 
     async def first_logs(

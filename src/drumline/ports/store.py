@@ -37,7 +37,7 @@ from drumline.ports.jobs import Jobs
 from drumline.ports.limit_shares import LimitShares
 from drumline.ports.notifications import Deliveries, Subscriptions
 from drumline.ports.outbox import EventLog
-from drumline.ports.outputs import Artifact, ArtifactView, LogChunk, LogPage, Outputs
+from drumline.ports.outputs import Artifact, ArtifactView, LogChunk, Outputs
 from drumline.ports.query import Found, Querying, QueueView, TaskFilter
 from drumline.ports.runtime_config import RuntimeConfigs
 from drumline.ports.saved_views import SavedViews
@@ -66,7 +66,6 @@ __all__ = (
     "Housekeeping",
     "LeaseState",
     "LogChunk",
-    "LogPage",
     "Querying",
     "QueueView",
     "Reaped",

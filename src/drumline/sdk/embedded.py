@@ -55,11 +55,6 @@ MOST_TASKS = 5_000
 """What is handed to the engine in one call, well inside its limit."""
 
 
-class _Log(Protocol):
-    @property
-    def text(self) -> str: ...
-
-
 class _Submissions(Protocol):
     async def prepare(self) -> None: ...
 
@@ -71,7 +66,7 @@ class _Queries(Protocol):
 
     async def progress(self, view: TaskView) -> Progress | None: ...
 
-    async def read_log(self, task: TaskId) -> _Log: ...
+    async def read_log(self, task: TaskId) -> str: ...
 
 
 class _Control(Protocol):
@@ -160,7 +155,7 @@ class EngineTransport:
             case RetryTask(task):
                 await self.engine.control.retry(task)
             case ReadLog(task):
-                return (await self.engine.queries.read_log(task)).text
+                return await self.engine.queries.read_log(task)
             case LiveNames():
                 return frozenset(name for view in await self.engine.sessions.list() for name in view.spec.names)
             case JobAsk() | ScheduleAsk() | LimitAsk() | SelfContainedAsk():

@@ -17,7 +17,7 @@ from drumline.core.task import Lane, TaskView
 from drumline.ports.changed import Changed
 from drumline.ports.control import Change
 from drumline.ports.expiry import DueExpiries
-from drumline.ports.outputs import Artifact, ArtifactView, LogChunk, LogPage
+from drumline.ports.outputs import Artifact, ArtifactView, LogChunk
 from drumline.ports.query import Count, Found, Holder, QueueView, TaskFilter, WaitingType, count_up_to
 from drumline.ports.store import Store
 from drumline.shards.asking import is_not_found
@@ -176,16 +176,6 @@ class Outputs(Part):
         """Keep pieces of logs; a piece that is there already is kept once."""
         await self._router.tell(chunks, lambda store, part: store.outputs.append_log(part), key=_of_task)
 
-    async def read_log(
-        self, task: TaskId, *, after: tuple[int, int] = (0, -1), epoch: int | None = None, tenant: str | None = None
-    ) -> LogPage:
-        """Return what was logged after a cursor, of one attempt or of all."""
-        return await self._router.one(
-            task,
-            lambda store: store.outputs.read_log(task, after=after, epoch=epoch, tenant=tenant),
-            is_absent=lambda page: not page.text,
-        )
-
     async def first_logs(
         self, tasks: Sequence[TaskId], *, pieces: int, longest: int, tenant: str | None = None
     ) -> list[tuple[LogPiece, ...]]:
@@ -203,6 +193,7 @@ class Outputs(Part):
         return await self._router.one(
             task,
             lambda store: store.outputs.log_from(task, place, pieces=pieces, longest=longest, tenant=tenant),
+            is_absent=not_,
         )
 
     async def put_artifact(self, artifact: Artifact) -> None:

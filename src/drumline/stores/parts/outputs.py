@@ -6,7 +6,7 @@ from drumline.core.attempt import Progress, ProgressNote
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
 from drumline.core.log_lines import LogPiece, LogPlace
-from drumline.ports.outputs import Artifact, ArtifactView, LogChunk, LogPage
+from drumline.ports.outputs import Artifact, ArtifactView, LogChunk
 from drumline.stores.driver import Line, Part, storable
 
 
@@ -25,23 +25,6 @@ class Outputs(Part):
             seqs=[chunk.seq for chunk in pieces],
             texts=[storable(chunk.text) for chunk in pieces],
         )
-
-    async def read_log(
-        self, task: TaskId, *, after: tuple[int, int] = (0, -1), epoch: int | None = None, tenant: str | None = None
-    ) -> LogPage:
-        """Return what was logged after a cursor, of one attempt or of all."""
-        rows = await self._database.fetch(
-            Line.REQUEST,
-            "read_log",
-            repeat=True,
-            within=tenant,
-            id=task,
-            epoch=after[0],
-            seq=after[1],
-            only=epoch,
-            tenant=tenant,
-        )
-        return LogPage("".join(text for _, _, text in rows), (rows[-1][0], rows[-1][1]) if rows else after)
 
     async def first_logs(
         self, tasks: Sequence[TaskId], *, pieces: int, longest: int, tenant: str | None = None
@@ -67,7 +50,7 @@ class Outputs(Part):
     ) -> tuple[LogPiece, ...]:
         """Return how the log of a task goes on at a place: the next pieces, each up to `longest` characters."""
         rows = await self._database.fetch(
-            Line.BROAD,
+            Line.REQUEST,
             "log_from",
             repeat=True,
             within=tenant,

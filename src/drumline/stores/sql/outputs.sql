@@ -61,23 +61,6 @@ WHERE
         )
     )
 
--- name: read_log
--- log: what was logged after (:epoch, :seq), of one attempt or of all.
-SELECT l.epoch, l.seq, l.text FROM drumline.task_log AS l
-WHERE
-    l.task_id = :id::uuid
-    AND (l.epoch, l.seq) > (:epoch::int4, :seq::int4)
-    AND (:only::int4 IS NULL OR l.epoch = :only)
-    AND (
-        :tenant::text IS NULL
-        OR EXISTS (
-            SELECT 1 FROM drumline.task INNER JOIN drumline.lane ON task.lane = lane.id
-            WHERE task.id = :id AND lane.tenant = :tenant
-        )
-    )
-ORDER BY l.epoch, l.seq
-LIMIT 1000
-
 -- name: first_logs (postgres)
 -- log: how the logs of tasks begin: up to :pieces rows of each, up to :longest characters of each row.
 SELECT g.id, head.epoch, head.seq, left(head.text, :longest::int4) AS text
