@@ -321,12 +321,6 @@ async def test_errors_of_earlier_attempts_are_shortened_where_those_of_later_one
     ]
 
 
-def test_a_short_error_is_not_shortened() -> None:
-    short = ErrorInfo("Error", "x" * LONGEST_SHORTENED)
-
-    assert short.shortened == short
-
-
 async def test_a_list_without_errors_has_none(store: Store) -> None:
     task = await submit(store)
     ada = await open_session(store)
