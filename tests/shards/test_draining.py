@@ -16,7 +16,7 @@ from drumline.core.clock import Instant, ManualClock
 from drumline.core.durable import RestartRequest
 from drumline.core.errors import Conflict, KeyReused, NotFound, Unavailable
 from drumline.core.ids import TaskId
-from drumline.core.job import JobStatus
+from drumline.core.job import JobStatus, NewJob
 from drumline.core.shard_map import DIRECTORY
 from drumline.core.slots import SLOTS, slot_of, slot_of_key
 from drumline.core.state import Act, State
@@ -571,6 +571,30 @@ async def test_what_was_deleted_in_a_shard_that_is_removed_is_not_found_and_hide
     assert [view and view.id for view in views] == [None, kept]
     assert isinstance(again, SubmittedJob)
     assert again.created
+
+
+async def test_a_key_of_a_job_is_known_though_the_job_moves_on_while_it_is_looked_for(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = JobRouter(world.shards, world.ids)
+    first = await jobs.join(job_of({"a": ()}, idempotency_key="one"))
+    assert isinstance(first, SubmittedJob)
+    await move_slots(world, "pg2")
+    assert await drain(world, DIRECTORY) == 1
+    await move_slots(world, "pg3")
+    asked = shard(world, "pg2").store.jobs
+    known_jobs = asked.known_jobs
+
+    async def late(wanted: list[NewJob]) -> list[SubmittedJob | KeyReused | None]:
+        """Ask after the job has gone, though it was found there."""
+        await drain(world, "pg2")
+        return await known_jobs(wanted)
+
+    monkeypatch.setattr(asked, "known_jobs", late)
+    again = await JobRouter(world.shards, world.ids)._taken_out(DIRECTORY, job_of({"a": ()}, idempotency_key="one"))
+
+    assert isinstance(again, SubmittedJob)
+    assert (again.id, again.created) == (first.id, False)
 
 
 async def test_an_empty_shard_is_removed_and_everything_it_held_is_found(world: World) -> None:

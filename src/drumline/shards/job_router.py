@@ -22,6 +22,7 @@ from drumline.engine.submit_jobs import TASK_BYTES
 from drumline.ports.drain import job_key
 from drumline.ports.jobs import JobAnswer, SubmittedJob
 from drumline.shards.forwarding import Forwarding
+from drumline.shards.keys import MOST_HOPS
 from drumline.shards.shard_set import WAITS_FOR_MOVE, Shard, ShardSet
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -93,12 +94,22 @@ class JobRouter:
             return Moved("the map has changed")
         return known or await self._taken_out(name, job)
 
-    async def _taken_out(self, name: str, job: NewJob) -> SubmittedJob | KeyReused | None:
+    async def _taken_out(self, name: str, job: NewJob) -> SubmittedJob | KeyReused | Moved | None:
         """Return the answer for a job whose key belongs to a job that was moved from a shard."""
         key = job_key(job.tenant, job.idempotency_key or "")
         first = (await self._shards.named(name).store.drainage.reserved([key])).get(key)
-        shard = None if first is None else (await self._forwarding.forwarded([first])).get(first)
-        return None if shard is None else (await shard.store.jobs.known_jobs([job]))[0]
+        if first is None:
+            return None
+        place = ""
+        for _ in range(MOST_HOPS):
+            shard = (await self._forwarding.forwarded([first])).get(first)
+            if shard is None or shard.name == place:
+                return None  # it was deleted where it was
+            (known,) = await shard.store.jobs.known_jobs([job])
+            if known is not None:
+                return known
+            place = shard.name  # perhaps it has moved on since
+        return Moved("the job of this key is being moved")
 
     async def _refusal(self, job: NewJob) -> Invalid | None:
         """Return why a job cannot be stored: it depends on a job that does not exist."""

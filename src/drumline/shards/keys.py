@@ -17,7 +17,7 @@ from drumline.ports.shards import KnownKey
 from drumline.shards.shard_set import ShardSet
 
 MOST_HOPS: Final = 16
-"""Databases that a task is followed through; one that moves on all the time is asked for again."""
+"""Databases that a task or job is followed through; one that moves on all the time is asked for again."""
 
 Versions = Mapping[TaskId, int | None]
 """Tasks that are looked for in a shard, with the version of the forwarding row that leads there, if one does."""
