@@ -130,8 +130,8 @@ FAMILY_MUTANTS: Final = (
     Mutant(
         "wait for children in the place of a worker",
         "worker/durable.py",
-        "        self.is_parked = True\n        raise Parked\n\n    def _fail",
-        "        await asyncio.sleep(8.0)\n        self.is_parked = True\n        raise Parked\n\n    def _fail",
+        "        await self._store_artifacts()\n        request = WaitRequest(",
+        "        await self._store_artifacts()\n        await asyncio.sleep(8.0)\n        request = WaitRequest(",
         turn=TURN,
     ),
     Mutant(
