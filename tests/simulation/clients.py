@@ -96,7 +96,7 @@ class Clients:
             state = "none" if answer.status == NOT_FOUND and step.what == "read" else None
             note(Phase.FAIL if state is None else Phase.OK, state=state, detail={"status": answer.status})
         else:
-            note(Phase.OK, **self._learn(step, answer.body))
+            note(Phase.OK, **self._learn(step, body, answer.body))
             return True
         return False
 
@@ -122,7 +122,7 @@ class Clients:
             return answer
         return None if is_unknown else Answer(0, [], b"")
 
-    def _learn(self, step: Step, body: Any) -> dict[str, Any]:
+    def _learn(self, step: Step, sent: Any, body: Any) -> dict[str, Any]:
         """Keep the ids in an answer, and return what the trace notes of it."""
         known: dict[str, Any] = {}
         match step.what:
@@ -134,7 +134,8 @@ class Clients:
                 known = {"detail": {"tasks": [item.get("id") for item in body["tasks"]], "refused": refused}}
             case "job":
                 self.ids.setdefault(step.label, body["id"])
-                known = {"detail": {"job": body["id"], "tasks": list(body["tasks"].values())}}
+                needs = sent.get("depends_on", [])
+                known = {"detail": {"job": body["id"], "tasks": list(body["tasks"].values()), "needs": needs}}
             case "schedule":
                 known = {"detail": {"schedule": body["id"], "max_runs": step.body["max_runs"]}}
             case "read" | "peek":

@@ -144,11 +144,15 @@ def valid_submissions_are_taken(evidence: Evidence) -> Iterator[str]:
 
 
 def waiting_jobs_wait(evidence: Evidence) -> Iterator[str]:
-    """Check that no task of a job began before the jobs that it waits for had completed."""
+    """Check that no task of a job began before the jobs that it was to wait for had completed."""
     tasks: dict[str, list[str]] = defaultdict(list)
     for task, job in evidence.query("SELECT task_id, job_id FROM job_task"):
         tasks[job].append(task)
-    for job, needed in evidence.query("SELECT job_id, needs_job FROM job_dep"):
+    stored = {(job, needed) for job, needed in evidence.query("SELECT job_id, needs_job FROM job_dep")}
+    asked = {
+        (line.detail["job"], needed) for line in evidence.acknowledged("job") for needed in line.detail.get("needs", ())
+    }
+    for job, needed in sorted(stored | asked):
         begun = [row.started for task in tasks[job] for row in evidence.rows[task] if row.started is not None]
         if not begun:
             continue
